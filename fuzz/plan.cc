@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "analyzer/analysis/analysis.h"
+#include "analyzer/analysis/study.h"
 #include "analyzer/onnx/build/import.h"
 #include "cli/files/plan_file.h"
 
@@ -26,9 +26,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!given.ok()) return 0;
   onnx_mem::Workload workload;
   workload.mode = onnx_mem::Mode::kTraining;
-  workload.intervals = false;
   workload.run.segments = std::move(given->segments);
   if (given->allocator) workload.allocator = *given->allocator;
-  (void)onnx_mem::Analyze(Planned(), workload);
+  (void)onnx_mem::Study(Planned()).Expected(workload);
   return 0;
 }

@@ -11,7 +11,7 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/run/work.h"
 #include "include/onnx_mem/onnx_mem.h"
-#include "library/told_answers.h"
+#include "library/answers.h"
 
 namespace onnx_mem::api {
 

@@ -6,9 +6,9 @@
 #include "analyzer/onnx/build/import.h"
 #include "cli/answers/answers.h"
 #include "cli/options/option_values.h"
+#include "library/answers.h"
 #include "library/asked_options.h"
 #include "library/guard.h"
-#include "library/told_answers.h"
 
 namespace onnx_mem::api {
 

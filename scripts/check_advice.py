@@ -57,7 +57,8 @@ def main():
     for model in options.models:
         flags = ["-b", options.batch]
         for binding in filter(None, options.dims.split(",")):
-            if subprocess.run([options.binary, model, *flags, "-d", binding, "-q"], capture_output=True).returncode == 0:
+            command = [options.binary, model, *flags, "-d", binding, "-q"]
+            if subprocess.run(command, capture_output=True).returncode == 0:
                 flags += ["-d", binding]
         if not options.batches_only:
             report = run([options.binary, model, *flags])

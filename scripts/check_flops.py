@@ -13,7 +13,8 @@ import sys
 
 
 def flops_of(binary, model, flags):
-    done = subprocess.run([binary, model, *flags, "--by", "category", "--format", "json"], capture_output=True, text=True)
+    command = [binary, model, *flags, "--by", "category", "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         return None
     found = json.loads(done.stdout)["runs"][0]["flops"]
@@ -23,7 +24,7 @@ def flops_of(binary, model, flags):
 def flags_of(measurement, input_names=None):
     flags = ["--optimizer", "none"]
     if input_names:
-        for name, shape in zip(input_names, measurement["input_shapes"]):
+        for name, shape in zip(input_names, measurement["input_shapes"], strict=False):
             flags += ["--input", f"{name}={'x'.join(map(str, shape))}"]
     else:
         flags += ["-b", str(measurement["batch"])]

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Plans for many budgets: never over the budget, never dearer with more of it, and measured again as they were told.
 
-usage: check_plans.py BINARY MODEL... [--budgets N] [--iterations N] [--live] [--time] [--again N] [--dim NAME=N] [--batch N]
+usage: check_plans.py BINARY MODEL... [--budgets N] [--iterations N] [--live] [--time] [--again N]
+                      [--dim NAME=N] [--batch N]
 
-For each model, N random budgets between what is proven to be the least of any set of segments (else of any schedule) and
+For each model, N random budgets between what is proven to be the least of any set of segments (else any schedule) and
 what the step takes without a plan, from high to low. Every N-th chosen plan (--again) is written to a file and measured
-anew by the analysis. Prints a line per model: budgets met, proven optimal, proven impossible, neither met nor proven; exit
-1 if anything is wrong.
+anew by the analysis. Prints a line per model: budgets met, proven optimal, proven impossible, neither met nor proven;
+exit 1 if anything is wrong.
 
 --fastest asks another question, with the default effort: at three budgets (75, 50 and 25 % of the way), is the chosen
 plan's estimated time above that of any plan that takes no more memory?  Plans are those of all runs: without a budget,
@@ -46,7 +47,8 @@ def check(binary, model, args, folder):
     plan_words = ["plan", model, *words, "--iterations", str(args.iterations), "--time-limit", "0"]
     plan_words += ["--budget-on", "live"] if args.live else []
     plan_words += ["--cost-in", "time" if args.time else "flops"]
-    cost, bound = ("recompute_ns", "lower_bound_recompute_ns") if args.time else ("recompute_flops", "lower_bound_recompute_flops")
+    cost = "recompute_ns" if args.time else "recompute_flops"
+    bound = f"lower_bound_{cost}"
     base, seconds = ask(binary, plan_words)
     floor = (base["class_bound"] or {}).get("floor_bytes") or base["minimum_bytes"]
     random = Random(os.path.basename(model))

@@ -66,7 +66,7 @@ def convert(case):
     strip_docs(graph)
     given, expected = case.data_sets[0]
     inputs = [i for i in graph.input if i.name not in {t.name for t in graph.initializer}]
-    for info, value in zip(inputs, given):
+    for info, value in zip(inputs, given, strict=False):
         if not info.type.HasField("tensor_type"):
             continue
         tensor = as_tensor(value, info.type.tensor_type.elem_type, info.name)
@@ -75,7 +75,7 @@ def convert(case):
         set_shape(info, tensor.dims)
         if count(tensor) <= MAX_INPUT_ELEMENTS:
             graph.initializer.append(tensor)
-    for info, value in zip(graph.output, expected):
+    for info, value in zip(graph.output, expected, strict=False):
         if not info.type.HasField("tensor_type"):
             continue
         tensor = as_tensor(value, info.type.tensor_type.elem_type, "expected/" + info.name)
@@ -89,7 +89,8 @@ def convert(case):
 
 def main():
     warnings.filterwarnings("ignore")
-    with open(sys.argv[1], "wb") as raw, gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=9, mtime=0) as out:
+    with (open(sys.argv[1], "wb") as raw,
+          gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=9, mtime=0) as out):
         for case in sorted(collect_testcases(None), key=lambda c: c.name):
             message = convert(case).SerializeToString(deterministic=True)
             out.write(_VarintBytes(len(message)) + message)

@@ -7,7 +7,9 @@ usage: scripts/measure_other_tools.py TRUTH_JSON   (of speed: measure_speed.py)
 Needs torch, torchvision and torchinfo; run by hand, not by the tests. torchinfo's "Estimated Total Size" is taken as it
 prints it (parameters + forward/backward pass + input), the model in training mode, at the measured batch.
 """
-import json, os, sys
+import json
+import os
+import sys
 
 import torch
 import torchinfo
@@ -40,7 +42,7 @@ def main():
     out = {"conditions": {"torchinfo": torchinfo.__version__, "torch": torch.__version__.split("+")[0],
                           "optimizer": "adam", "figure": "Estimated Total Size, training mode"}, "rows": rows}
     with open(os.path.join(ROOT, "testdata/measured/other_tools.json"), "w") as f:
-        f.write('{"conditions": %s,\n "rows": [\n  ' % json.dumps(out["conditions"]))
+        f.write('{{"conditions": {},\n "rows": [\n  '.format(json.dumps(out["conditions"])))
         f.write(",\n  ".join(json.dumps(r) for r in rows) + "\n]}\n")
 
 

@@ -138,7 +138,8 @@ def main():
     parser.add_argument("--level", default="ORT_ENABLE_ALL")
     parser.add_argument("--as-run", action="store_true", help="as a program does it, for onnxruntime_resident.json")
     parser.add_argument("--threads", type=int, help="of a session (1; with --as-run: as by default)")
-    parser.add_argument("--first", default="testdata/models/lenet5.train.ts.op17.onnx", help="the session that warms up")
+    parser.add_argument("--first", default="testdata/models/lenet5.train.ts.op17.onnx",
+                        help="the session that warms up")
     asked = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:

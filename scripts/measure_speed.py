@@ -10,7 +10,11 @@ torchvision, torchinfo, onnxruntime, onnx-tool and onnxsim where they are to be 
 A tool's CPU time is that of its whole process, start and imports included, as it is with ours: the least of a few runs,
 each on one thread. Weights are zeros, written into the file, since some of the tools read them.
 """
-import os, re, subprocess, sys, tempfile
+import os
+import re
+import subprocess
+import sys
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DOCUMENT = os.path.join(ROOT, "docs/performance.md")

@@ -4,8 +4,8 @@
 Changes models of testdata as a mistaken or hostile exporter would (inputs left out, attributes, types, versions, names,
 shapes, graphs within graphs), and in one run of four another file that the program reads: a record, a saved report, a
 plan, an instance, a table of cards, a snapshot. Runs the program on each, and lists every run that crashes, exits with
-anything but 0, 1 or 2, takes more than 2 s of CPU or 1 GiB, or writes a control character. Needs the package onnx. Exit 1
-where one did.
+anything but 0, 1 or 2, takes more than 2 s of CPU or 1 GiB, or writes a control character. Needs the package onnx. Exit
+1 where one did.
   --slowdown N   of a program with sanitizers: both limits are so many times as large
 """
 import argparse
@@ -28,7 +28,8 @@ ROOT = Path(__file__).resolve().parent.parent
 NUMBERS = [0, 1, -1, 2, 3, 7, 64, 255, 1 << 15, 1 << 31, (1 << 31) - 1, 1 << 40, (1 << 63) - 1, -(1 << 63)]
 NAMES = ["", "\x1b[2J", "\u202e", "\u009b", "a" * 70000, "..", "/" * 300, "%s%n", "x", "y"]
 FORBIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-ARGUMENTS = [[], ["-q"], ["-b", "2"], ["-m", "infer"], ["-v", "--by", "tensor"], ["-f", "json"], ["-f", "csv", "--by", "layer"],
+ARGUMENTS = [[], ["-q"], ["-b", "2"], ["-m", "infer"], ["-v", "--by", "tensor"], ["-f", "json"],
+             ["-f", "csv", "--by", "layer"],
              ["--precision", "bf16"], ["--checkpointed", ".*"], ["--freeze", ".*bias"], ["-b", "4611686018427387904"]]
 
 
@@ -75,7 +76,7 @@ def drop_output(r, model, node):
 
 
 def add_output(r, model, node):
-    node.output.extend("more%d" % r.randrange(1 << 30) for _ in range(r.choice([1, 2, 50])))
+    node.output.extend(f"more{r.randrange(1 << 30)}" for _ in range(r.choice([1, 2, 50])))
 
 
 def attribute_value(r, model, node):
@@ -163,7 +164,8 @@ def input_shape(r, model, node):
         if r.random() < 0.5:
             dim.dim_value = r.choice(NUMBERS)
         else:
-            dim.dim_param = r.choice(["n", "n*n-1", "(((", "-" * 3000 + "n", "n" * 3000, "\x1b[2J", "9999999999999999999"])
+            dim.dim_param = r.choice(["n", "n*n-1", "(((", "-" * 3000 + "n", "n" * 3000, "\x1b[2J",
+                                       "9999999999999999999"])
 
 
 def input_type(r, model, node):
@@ -178,7 +180,8 @@ def input_type(r, model, node):
 def constant(r, model, node):
     """The contents of a shape, or of axes, that the file holds."""
     numbers = [t for t in model.graph.initializer if t.data_type == TensorProto.INT64 and len(t.raw_data) >= 8]
-    numbers += [a.t for n in model.graph.node for a in n.attribute if a.HasField("t") and a.t.data_type == TensorProto.INT64]
+    numbers += [a.t for n in model.graph.node for a in n.attribute
+                if a.HasField("t") and a.t.data_type == TensorProto.INT64]
     numbers = [t for t in numbers if len(t.raw_data) >= 8]
     if numbers:
         tensor = r.choice(numbers)
@@ -206,9 +209,9 @@ def nest(r, model, node):
     for level in range(depth):
         inner = onnx.NodeProto()
         inner.CopyFrom(node)
-        names = ["%s_in%d" % (o, level) for o in outputs]
+        names = [f"{o}_in{level}" for o in outputs]
         inner.output[:] = names
-        body = onnx.GraphProto(name="body%d" % level)
+        body = onnx.GraphProto(name=f"body{level}")
         body.node.append(inner)
         body.output.extend(onnx.ValueInfoProto(name=n) for n in names)
         kind = r.choice(["If", "Loop", "Scan"])
@@ -230,16 +233,18 @@ def function(r, model, node):
     """Functions that call one another, and the node as a call of the last."""
     depth = r.choice([1, 3, 12, 40])
     for k in range(depth):
-        calls = [helper.make_node("f%d" % (k - 1), ["a"], ["t"], domain="fn"),
-                 helper.make_node("f%d" % (k - 1), ["t"], ["b"], domain="fn")] if k else [helper.make_node("Relu", ["a"], ["b"])]
-        model.functions.append(helper.make_function("fn", "f%d" % k, ["a"], ["b"], calls, [helper.make_opsetid("", 17)]))
-    node.op_type, node.domain = "f%d" % (depth - 1), "fn"
+        calls = [helper.make_node(f"f{k - 1}", ["a"], ["t"], domain="fn"),
+                 helper.make_node(f"f{k - 1}", ["t"], ["b"], domain="fn")]
+        model.functions.append(helper.make_function(
+            "fn", f"f{k}", ["a"], ["b"], calls if k else [helper.make_node("Relu", ["a"], ["b"])],
+            [helper.make_opsetid("", 17)]))
+    node.op_type, node.domain = f"f{depth - 1}", "fn"
     del node.attribute[:]
 
 
-MUTATIONS = [drop_input, double_inputs, swap_inputs, other_input, drop_output, add_output, attribute_value, attribute_value,
-             attribute_value, attribute_type, drop_attribute, add_attribute, operator, domain, name, opset, weight,
-             input_shape, input_type, constant, constant, drop_node, double_node, nest, function]
+MUTATIONS = [drop_input, double_inputs, swap_inputs, other_input, drop_output, add_output, attribute_value,
+             attribute_value, attribute_value, attribute_type, drop_attribute, add_attribute, operator, domain, name,
+             opset, weight, input_shape, input_type, constant, constant, drop_node, double_node, nest, function]
 
 
 def seeds():
@@ -274,8 +279,8 @@ def places_of(value, found=None):
     return found
 
 
-WORDS = [None, True, "", 0, -1, 1.5, 1e308, "x", [], {}, "\x1b[2J", "\u202e", "a" * 70000, "9" * 40, "../..", [[[[]]]] * 50,
-         *NUMBERS, 1 << 64, 10 ** 400]
+WORDS = [None, True, "", 0, -1, 1.5, 1e308, "x", [], {}, "\x1b[2J", "\u202e", "a" * 70000, "9" * 40, "../..",
+         [[[[]]]] * 50, *NUMBERS, 1 << 64, 10 ** 400]
 
 
 def change_json(r, value):
@@ -297,11 +302,13 @@ def change_json(r, value):
             container[key] = copy.deepcopy(other[name])
         else:
             near = container[key]
-            container[key] = near + r.choice([1, -1, 1 << 40]) if isinstance(near, int) else copy.deepcopy(r.choice(WORDS))
+            word = r.choice([1, -1, 1 << 40]) if isinstance(near, int) else r.choice(WORDS)
+            container[key] = near + word if isinstance(near, int) else copy.deepcopy(word)
 
 
 def change_bytes(r, text):
-    words = [b"0", b"-1", b"9223372036854775807", b"1e999", b",", b'"', b"\n", b"\x00", b"\x1b[2J", b"\xff", b"%s", b"," * 9000]
+    words = [b"0", b"-1", b"9223372036854775807", b"1e999", b",", b'"', b"\n", b"\x00", b"\x1b[2J", b"\xff", b"%s",
+             b"," * 9000]
     for _ in range(r.choice([1, 2, 4, 8])):
         at, length = r.randrange(len(text) + 1), r.randrange(40)
         kind = r.randrange(4)
@@ -372,7 +379,8 @@ def other_mutant(r, folder):
 
 def run(program, path, arguments, environment, slowdown):
     # A sanitizer's shadow is address space beyond any limit.
-    limit = "ulimit -c 0; ulimit -t %d; %s exec \"$@\"" % (12 * slowdown, "ulimit -v 8000000;" if slowdown == 1 else "")
+    address_space = "ulimit -v 8000000;" if slowdown == 1 else ""
+    limit = f'ulimit -c 0; ulimit -t {12 * slowdown}; {address_space} exec "$@"'
     with tempfile.TemporaryFile() as out:
         child = subprocess.Popen(["bash", "-c", limit, "-", program, *arguments], stdin=subprocess.DEVNULL,
                                  stdout=out, stderr=subprocess.STDOUT, env={**os.environ, **environment})
@@ -382,12 +390,12 @@ def run(program, path, arguments, environment, slowdown):
         text = out.read().decode("utf-8", "surrogateescape")
     wrong = []
     if child.returncode not in (0, 1, 2):
-        wrong.append("exit %d" % child.returncode)
+        wrong.append(f"exit {child.returncode}")
     seconds, mib = used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
     if seconds > 2 * slowdown and path.stat().st_size < 1_000_000:
-        wrong.append("%.1f s" % seconds)
+        wrong.append(f"{seconds:.1f} s")
     if mib > 1024 * slowdown:
-        wrong.append("%.0f MiB" % mib)
+        wrong.append(f"{mib:.0f} MiB")
     if FORBIDDEN.search(text) or re.search("[\ud800-\udfff]", text):
         wrong.append("writes a control character")
     return wrong
@@ -426,7 +434,7 @@ def main():
             wrong = run(program, path, arguments, environment, args.slowdown)
             if wrong and args.keep:
                 os.makedirs(args.keep, exist_ok=True)
-                (Path(args.keep) / ("%d.%s" % (number, path.name))).write_bytes(path.read_bytes())
+                (Path(args.keep) / f"{number}.{path.name}").write_bytes(path.read_bytes())
             arguments = [word for word in arguments if word != str(path)]
         return number, name, made, arguments, wrong
 
@@ -434,8 +442,9 @@ def main():
         for result in pool.map(one, range(args.n)):
             if result and result[4]:
                 bad += 1
-                print("%d: %s %s %s: %s" % (result[0], result[1], "+".join(result[2]), " ".join(result[3]), "; ".join(result[4])), flush=True)
-    print("%d mutants, %d wrong" % (args.n, bad))
+                number, name, made, arguments, wrong = result
+                print(f"{number}: {name} {'+'.join(made)} {' '.join(arguments)}: {'; '.join(wrong)}", flush=True)
+    print(f"{args.n} mutants, {bad} wrong")
     return bad > 0
 
 

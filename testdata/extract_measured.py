@@ -48,7 +48,8 @@ def run_cases(model, file):
         if words is None:
             continue
         for optimizer, steps in workload["train"].items():
-            case = {"file": pathlib.PurePath(file["file"]).name, "arguments": words + ["--optimizer", OPTIMIZER[optimizer]]}
+            case = {"file": pathlib.PurePath(file["file"]).name,
+                    "arguments": words + ["--optimizer", OPTIMIZER[optimizer]]}
             if workload["dtype"] == "float32":
                 case["model"] = {"parameters": model["params"], "parameter_bytes": model["param_bytes"]}
             case["training"] = {"peak_bytes": steps["step2"]["peak"], "first_step_peak_bytes": steps["step1"]["peak"],
@@ -67,7 +68,7 @@ def checkpoint_cases(model, file):
         if "step2_peak" not in run:
             continue
         cuts = [0, *run["boundaries"], model["chain"]["n"]]
-        segments = [{"modules": [str(i) for i in range(a, b)]} for a, b in zip(cuts, cuts[1:])]
+        segments = [{"modules": [str(i) for i in range(a, b)]} for a, b in zip(cuts, cuts[1:], strict=False)]
         words = shape_arguments(file, run)
         if words is None:
             continue

@@ -1,4 +1,5 @@
-"""Writes models/NAME.onnx and measured/NAME.json: ordinary modules that exporters take apart or fold, and what a step takes.
+"""Writes models/NAME.onnx and measured/NAME.json: ordinary modules that exporters take apart or fold, and what a step
+takes.
 
 usage: make_modules.py TESTDATA_FOLDER
 Needs torch, onnx and this project's Python package. Weights are taken out: parameters are drawn at random.

@@ -28,7 +28,7 @@ except ImportError:
 
 HERE = pathlib.Path(__file__).resolve().parent
 FORMS = {"foreach": {"foreach": True}, "for-loop": {"foreach": False}, "fused": {"fused": True}}
-O = torch.optim
+optim = torch.optim
 
 
 class Storages(TorchDispatchMode):
@@ -90,21 +90,21 @@ def optimizers():
     """Name of --optimizer, whether --weight-decay, the optimizer of `parameters`."""
     decay = {"weight_decay": 1e-4}
     momentum = {"momentum": 0.9}
-    yield "sgd", O.SGD, {}
-    yield "momentum", O.SGD, momentum
-    yield "nesterov", O.SGD, momentum | {"nesterov": True}
-    yield "adam", O.Adam, {}
-    yield "adamw", O.AdamW, {}
-    yield "amsgrad", O.Adam, {"amsgrad": True}
-    yield "rmsprop", O.RMSprop, {}
-    yield "rmsprop-momentum", O.RMSprop, momentum
-    yield "rmsprop-centered", O.RMSprop, {"centered": True}
-    yield "adagrad", O.Adagrad, {}
-    yield "adafactor", O.Adafactor, {}
-    for name, cls, options in (("sgd", O.SGD, {}), ("momentum", O.SGD, momentum),
-                               ("nesterov", O.SGD, momentum | {"nesterov": True}), ("adam", O.Adam, {}),
-                               ("amsgrad", O.Adam, {"amsgrad": True}), ("rmsprop", O.RMSprop, {}),
-                               ("adagrad", O.Adagrad, {})):
+    yield "sgd", optim.SGD, {}
+    yield "momentum", optim.SGD, momentum
+    yield "nesterov", optim.SGD, momentum | {"nesterov": True}
+    yield "adam", optim.Adam, {}
+    yield "adamw", optim.AdamW, {}
+    yield "amsgrad", optim.Adam, {"amsgrad": True}
+    yield "rmsprop", optim.RMSprop, {}
+    yield "rmsprop-momentum", optim.RMSprop, momentum
+    yield "rmsprop-centered", optim.RMSprop, {"centered": True}
+    yield "adagrad", optim.Adagrad, {}
+    yield "adafactor", optim.Adafactor, {}
+    for name, cls, options in (("sgd", optim.SGD, {}), ("momentum", optim.SGD, momentum),
+                               ("nesterov", optim.SGD, momentum | {"nesterov": True}), ("adam", optim.Adam, {}),
+                               ("amsgrad", optim.Adam, {"amsgrad": True}), ("rmsprop", optim.RMSprop, {}),
+                               ("adagrad", optim.Adagrad, {})):
         yield name + " weight-decay", cls, options | decay
     if bitsandbytes is not None:
         yield "adam8bit", bitsandbytes.optim.Adam8bit, None
@@ -156,7 +156,8 @@ def main():
             forms = FORMS if options is not None else {"foreach": {}}
             for form, how in forms.items():
                 try:
-                    figures = measure(parameters, lambda ps: cls(ps, **(options or {}), **how))
+                    given = {**(options or {}), **how}
+                    figures = measure(parameters, lambda ps, cls=cls, given=given: cls(ps, **given))
                 except (TypeError, RuntimeError) as error:
                     print(network, name, form, "not there:", str(error)[:90])
                     continue
@@ -166,7 +167,8 @@ def main():
                                    for name, ps in out["networks"].items())
     head = {key: out[key] for key in ("torch", "bitsandbytes", "made", "device")}
     (HERE / "measured" / "optimizers.json").write_text(
-        json.dumps(head)[:-1] + ',\n  "networks": {\n    ' + networks_text + '},\n  "steps": [\n    ' + lists["steps"] + "]}\n")
+        json.dumps(head)[:-1] + ',\n  "networks": {\n    ' + networks_text
+        + '},\n  "steps": [\n    ' + lists["steps"] + "]}\n")
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ set(below_analyzer/allocators analyzer/graph analyzer/memory)
 set(below_analyzer/devices analyzer/graph analyzer/memory)
 set(below_analyzer/analysis analyzer/graph analyzer/exported analyzer/run analyzer/record analyzer/memory analyzer/eager analyzer/onnx analyzer/prepare
     analyzer/allocators analyzer/devices analyzer/lower/draft analyzer/lower/facts analyzer/lower/operators analyzer/lower/adapters
-    analyzer/assume/names analyzer/assume/table)
+    analyzer/assume/names analyzer/assume/table include)
 set(below_analyzer/check analyzer/graph analyzer/exported analyzer/compare analyzer/run analyzer/memory analyzer/lower/facts analyzer/lower/operators
     analyzer/assume/table analyzer/prepare analyzer/onnx analyzer/analysis)
 set(below_solver/problem analyzer/graph)
@@ -46,7 +46,7 @@ set(below_solver/edit analyzer/graph solver/problem)
 set(below_solver/methods analyzer/graph solver/problem solver/bound
     solver/exact solver/edit)
 set(below_planner/measure analyzer/graph analyzer/run analyzer/memory analyzer/onnx analyzer/prepare
-    analyzer/allocators analyzer/devices analyzer/analysis solver/problem solver/methods)
+    analyzer/allocators analyzer/devices analyzer/analysis solver/problem solver/methods include)
 set(below_planner/code ${below_planner/measure} planner/measure)
 set(below_planner/search ${below_planner/code} planner/code)
 set(below_planner/advice ${below_planner/search} planner/search)

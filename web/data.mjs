@@ -51,7 +51,7 @@ function readRun(raw, strings) {
     peakBytes: raw.peak_bytes,
     peakStep: raw.peak_step,
     deviceBytes: raw.device_bytes,
-    reservedBytes: raw.reserved_bytes,
+    reservedBytes: raw.reserved_peak_bytes,
     limitBytes: raw.limit_bytes,
     base: raw.base ?? null,  // of a comparison: the run that this one is held against
     steps: {

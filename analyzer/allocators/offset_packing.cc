@@ -4,17 +4,12 @@
 #include <array>
 #include <numeric>
 #include <optional>
+#include <utility>
 
-#include "analyzer/allocators/packing_search.h"
 #include "analyzer/allocators/rounding.h"
 
 namespace onnx_mem {
 namespace {
-
-// The search keeps a list of overlaps per buffer: beyond this it would take memory that a report is not worth.
-constexpr size_t kMostBuffersSearched = 2000;
-// Heights tried between the bound and what greedy found, when the bound itself is not reached.
-constexpr int kHeightsTried = 4;
 
 int64_t MostAliveAtOnce(std::span<const LiveRange> ranges) {
   std::vector<std::pair<int64_t, int64_t>> changes;  // step, bytes; ends sort before begins of the same step
@@ -70,40 +65,21 @@ std::vector<int64_t> PlaceGreedily(std::span<const LiveRange> ranges, Order orde
   return offsets;
 }
 
-void Keep(std::vector<int64_t> offsets, std::span<const LiveRange> ranges, Packing& best) {
-  const int64_t height = HeightOf(ranges, offsets);
-  if (!best.offset_bytes.empty() && height >= best.height_bytes) return;
-  best.offset_bytes = std::move(offsets);
-  best.height_bytes = height;
-}
-
-// The goal first; if that is out of reach, heights in between.
-void SearchLower(std::span<const LiveRange> ranges, int64_t goal, int64_t work, Packing& best) {
-  int64_t low = goal;
-  for (int i = 0; i < kHeightsTried && low < best.height_bytes; ++i) {
-    int64_t budget = i == 0 ? work - work / 2 : work / 2 / (kHeightsTried - 1);
-    std::optional<std::vector<int64_t>> offsets = SearchPacking(ranges, low, budget);
-    if (offsets) {
-      Keep(std::move(*offsets), ranges, best);
-      return;
-    }
-    low += (best.height_bytes - low + 1) / 2;
-  }
-}
-
 }  // namespace
 
-Packing PackOffsets(std::span<const LiveRange> ranges, const PackingOptions& options) {
+Packing PackOffsets(std::span<const LiveRange> ranges, int64_t alignment_bytes) {
   std::vector<LiveRange> rounded(ranges.begin(), ranges.end());
-  for (LiveRange& range : rounded) range.bytes = RoundUp(range.bytes, options.alignment_bytes);
+  for (LiveRange& range : rounded) range.bytes = RoundUp(range.bytes, alignment_bytes);
   Packing best;
   best.lower_bound_bytes = MostAliveAtOnce(rounded);
-  const int64_t goal = std::max(best.lower_bound_bytes, options.enough_bytes);
   for (Order order : kOrders) {
-    Keep(PlaceGreedily(rounded, order), rounded, best);
-    if (best.height_bytes <= goal) return best;
+    std::vector<int64_t> offsets = PlaceGreedily(rounded, order);
+    const int64_t height = HeightOf(rounded, offsets);
+    if (!best.offset_bytes.empty() && height >= best.height_bytes) continue;
+    best.offset_bytes = std::move(offsets);
+    best.height_bytes = height;
+    if (height == best.lower_bound_bytes) break;
   }
-  if (options.work > 0 && rounded.size() <= kMostBuffersSearched) SearchLower(rounded, goal, options.work, best);
   return best;
 }
 

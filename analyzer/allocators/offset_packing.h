@@ -6,8 +6,8 @@
 //     4 | aa aa cc cc               offsets a 0, b 4, c 0: height 6, which nothing can beat
 //     0 +------------> steps
 //
-// The most bytes alive at once is a lower bound of every height, and not always reached: the gap is fragmentation that
-// no allocator can avoid, or that this one could not.
+// The most bytes alive at once is a lower bound of every height, and not always reached. The exact problem is dynamic
+// storage allocation (NP-hard); runtimes that plan ahead place greedily, and so does this.
 #ifndef ONNX_MEM_ANALYZER_ALLOCATORS_OFFSET_PACKING_H_
 #define ONNX_MEM_ANALYZER_ALLOCATORS_OFFSET_PACKING_H_
 
@@ -33,18 +33,12 @@ struct Packing {
   std::vector<int64_t> offset_bytes;  // in the order of the ranges
   int64_t height_bytes = 0;
   int64_t lower_bound_bytes = 0;  // most alive at once
-  bool optimal() const { return height_bytes == lower_bound_bytes; }
 };
 
-struct PackingOptions {
-  int64_t alignment_bytes = 1;  // offsets are multiples; sizes are rounded up to it
-  int64_t work = 20000;         // of the search after the greedy orders (packing_search.h); 0: greedy alone
-  int64_t enough_bytes = 0;     // a height that nobody needs to beat, as the size of a given arena
-};
-
-// Sizes must not be negative and ranges not empty. Greedy first (best fit by falling size, length and area, as static
-// planners do), then search for lower heights until the bound is met or the work is done. Same input, same output.
-Packing PackOffsets(std::span<const LiveRange> ranges, const PackingOptions& options = {});
+// Best fit: buffers by falling size, by area or by length, whichever order gives the lowest height, each into the
+// smallest gap between those placed before it. Sizes must not be negative and ranges not empty; sizes are rounded up to
+// `alignment_bytes`, offsets are multiples of it.
+Packing PackOffsets(std::span<const LiveRange> ranges, int64_t alignment_bytes = 1);
 
 // The buffers of a program that come and go (those alive from the first step to the end are not in an arena's plan),
 // as ranges over its steps.

@@ -140,7 +140,7 @@ void NoteIdleOptions(const Run& run, std::vector<Diagnostic>& diagnostics) {
        .details = {"try: a record of model.to(dtype)"}});
 }
 
-void FillAssumptions(const Graph& file, const Workload& workload, const Enacted& enacted, Analysis& analysis) {
+void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis& analysis) {
   const Run& run = workload.run;
   auto& list = analysis.assumptions;
   list.emplace_back("optimizer", workload.optimizer.name == "bytes"
@@ -169,7 +169,7 @@ void FillAssumptions(const Graph& file, const Workload& workload, const Enacted&
   AddIf(!run.checkpointed.empty(), "checkpointed", absl::StrJoin(run.checkpointed, "|"), list);
   AddIf(!run.segments.empty(), "segment", SegmentsText(run.segments), list);
   AddSettings(run, analysis.info.from_record, list);
-  AddIf(!analysis.info.from_record, "margin", MarginText(file, /*training=*/true), list);
+  AddIf(!analysis.info.from_record, "margin", MarginText(ListsTensors(enacted.assumptions), /*training=*/true), list);
   const auto& settled = enacted.assumptions;
   if (std::find(settled.begin(), settled.end(), kNamesBySource) != settled.end()) {
     list.emplace_back("names", "from the file's source lines");
@@ -177,14 +177,15 @@ void FillAssumptions(const Graph& file, const Workload& workload, const Enacted&
   AddCommonAssumptions(workload, list);
 }
 
-void FillInferenceAssumptions(const Graph& file, const Workload& workload, Analysis& analysis) {
+void FillInferenceAssumptions(const Workload& workload, const Enacted& enacted, Analysis& analysis) {
   auto& list = analysis.assumptions;
   // A session runs the file's own operators: no framework's choices are in its figures.
   if (!RunsSessions(workload.allocator)) {
     Run run = workload.run;
     run.training = false;
     AddSettings(run, analysis.info.from_record, list);
-    AddIf(!analysis.info.from_record, "margin", MarginText(file, /*training=*/false), list);
+    AddIf(!analysis.info.from_record, "margin", MarginText(ListsTensors(enacted.assumptions), /*training=*/false),
+          list);
   }
   AddCommonAssumptions(workload, list);
 }

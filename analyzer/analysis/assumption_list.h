@@ -12,10 +12,10 @@
 namespace onnx_mem {
 
 // Of a training step: everything that the file does not say and this run took for granted.
-void FillAssumptions(const Graph& file, const Workload& workload, const Enacted& enacted, Analysis& analysis);
+void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis& analysis);
 
 // Of an inference without a training step beside it.
-void FillInferenceAssumptions(const Graph& file, const Workload& workload, Analysis& analysis);
+void FillInferenceAssumptions(const Workload& workload, const Enacted& enacted, Analysis& analysis);
 
 // What a record says is neither assumed nor changed by the options that tell of what an export has lost.
 void NoteIdleOptions(const Run& run, std::vector<Diagnostic>& diagnostics);

@@ -406,29 +406,30 @@ absl::StatusOr<Lowered> WithAdapters(Lowered lowered, const Run& run) {
   return lowered;
 }
 
-absl::StatusOr<Lowered> PrepareUncounted(const Graph& graph, const Run& run, std::optional<Source>* source) {
-  if (graph.record != nullptr) {
-    ASSIGN_OR_RETURN(Lowered lowered, LowerRecord(*graph.record, run));
-    RETURN_IF_ERROR(SettleShapes(lowered));
-    return WithAdapters(std::move(lowered), run);
-  }
-  std::optional<Source> own;
-  std::optional<Source>& found = source != nullptr ? *source : own;
-  if (!found) found = SourceOf(graph);
-  ASSIGN_OR_RETURN(Lowered lowered, Lower(*found, run));
-  own.reset();
-  RETURN_IF_ERROR(SettleShapes(lowered));
-  // Local variables of usual forward code decide an inference's peak, and a training step's where it lies in forward.
-  lowered.releases = names::ReleaseAfter(lowered.graph, names::NameRules::kLocals);
-  return WithAdapters(std::move(lowered), run);
+void CountLowering(const Lowered& lowered) {
+  work::Spend(work::kOfLowering * static_cast<int64_t>(lowered.graph.nodes.size()));
 }
 
 }  // namespace
 
-absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run, std::optional<Source>* source) {
+absl::StatusOr<Lowered> Prepare(const Source& source, const Run& run) {
   RETURN_IF_ERROR(work::CheckLeft());
-  ASSIGN_OR_RETURN(Lowered lowered, PrepareUncounted(graph, run, source));
-  work::Spend(work::kOfLowering * static_cast<int64_t>(lowered.graph.nodes.size()));
+  ASSIGN_OR_RETURN(Lowered lowered, Lower(source, run));
+  RETURN_IF_ERROR(SettleShapes(lowered));
+  // Local variables of usual forward code decide an inference's peak, and a training step's where it lies in forward.
+  lowered.releases = names::ReleaseAfter(lowered.graph, names::NameRules::kLocals);
+  ASSIGN_OR_RETURN(lowered, WithAdapters(std::move(lowered), run));
+  CountLowering(lowered);
+  return lowered;
+}
+
+absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run) {
+  if (graph.record == nullptr) return Prepare(SourceOf(graph), run);
+  RETURN_IF_ERROR(work::CheckLeft());
+  ASSIGN_OR_RETURN(Lowered lowered, LowerRecord(*graph.record, run));
+  RETURN_IF_ERROR(SettleShapes(lowered));
+  ASSIGN_OR_RETURN(lowered, WithAdapters(std::move(lowered), run));
+  CountLowering(lowered);
   return lowered;
 }
 

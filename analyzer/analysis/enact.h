@@ -4,11 +4,11 @@
 #define ONNX_MEM_ANALYZER_ANALYSIS_ENACT_H_
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "analyzer/analysis/figure_rows.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/graph.h"
 #include "analyzer/memory/program.h"
@@ -32,18 +32,13 @@ struct Parameter {
 
 // One forward, loss and backward (training), or one forward (inference), without any optimizer. Where gradients are
 // accumulated, `program` has the first micro-step and, after it, one with the gradients there already: all later ones
-// are like that one. FLOPs and what the forward holds are those of one micro-step.
-struct Enacted {
+// are like that one. PassFigures are those of one micro-step.
+struct Enacted : PassFigures {
   MemoryProgram program;  // parameters, buffers and inputs live throughout
   std::vector<Parameter> parameters;
   int64_t parameter_count = 0;
   int64_t parameter_bytes = 0;
   int64_t buffer_bytes = 0;            // running statistics and other tensors that are not trained
-  int64_t saved_activation_bytes = 0;  // held for backward when the model's forward ends, each storage once
-  int64_t end_of_forward_bytes = 0;    // alive when the model's forward ends
-  int64_t forward_flops = 0;           // multiply-add counts 2, as torch.utils.flop_counter
-  int64_t backward_flops = 0;
-  int64_t recompute_flops = 0;      // of checkpointed segments
   int64_t host_peak_bytes = 0;      // most that offloaded segments have on the host at once
   bool batch_statistics = false;    // some layer normalizes over the batch: its size changes what is computed
   LossKind loss = LossKind::kNone;  // what kAuto became
@@ -59,8 +54,9 @@ absl::StatusOr<Enacted> Enact(const Graph& graph, const Run& run);
 // The same in two halves, so that many runs that differ in checkpoint segments alone (a planner's) lower the graph
 // once: Enact(graph, run) == EnactLowered(*Prepare(graph, run), run). `run` may differ between the halves in
 // `segments`, `checkpointed`, `freeze`, `requires_grad`, `hold` and `loss`; everything else is settled by Prepare.
-// `source`, where given, is filled by the first call for a graph (empty before) and read by the next ones.
-absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run, std::optional<Source>* source = nullptr);
+absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run);
+// The same of a graph that has no record, for who lowers it more than once.
+absl::StatusOr<Lowered> Prepare(const Source& source, const Run& run);
 absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run);
 
 // What a planner that may run anything again must know beside the program: which buffers each node of the forward reads

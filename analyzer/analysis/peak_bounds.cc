@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "analyzer/analysis/enact.h"
 #include "analyzer/assume/table/assumptions.h"
 #include "analyzer/graph/bytes.h"
 #include "analyzer/graph/status_macros.h"
@@ -36,19 +35,12 @@ std::string RangeText(const std::vector<Measured>& others, int64_t peak_bytes) {
 
 class Bounds {
  public:
-  Bounds(const Graph& graph, const Lowered& lowered, const Run& run, Peak peak, PeakOfLowered peak_of,
-         std::optional<Source>* source)
-      : graph_(graph),
-        lowered_(lowered),
-        run_(run),
-        peak_(peak),
-        peak_bytes_(peak.bytes),
-        peak_of_(peak_of),
-        source_(source) {}
+  Bounds(const Lowered& lowered, const Run& run, Peak peak, LowerFor lower_for, PeakOfLowered peak_of)
+      : lowered_(lowered), run_(run), peak_(peak), peak_bytes_(peak.bytes), lower_for_(lower_for), peak_of_(peak_of) {}
 
   absl::Status Take(const Assumption& row, std::vector<Diagnostic>& diagnostics) {
     if (!(run_.training ? row.training : row.inference)) return absl::OkStatus();
-    if (row.open != nullptr && !row.open(run_, lowered_, graph_)) return absl::OkStatus();
+    if (row.open != nullptr && !row.open(run_, lowered_)) return absl::OkStatus();
     if (!row.code) return TakeAll(row, nullptr);
     const auto told =
         std::find_if(diagnostics.begin(), diagnostics.end(), [&](const Diagnostic& d) { return d.code == row.code; });
@@ -124,7 +116,7 @@ class Bounds {
     }
     std::optional<Lowered> other;
     if (anew) {
-      ASSIGN_OR_RETURN(other, Prepare(graph_, run, source_));
+      ASSIGN_OR_RETURN(other, lower_for_(run));
     } else if (edits) {
       other = lowered_;
     }
@@ -143,13 +135,12 @@ class Bounds {
     return peak;
   }
 
-  const Graph& graph_;
   const Lowered& lowered_;
   const Run& run_;
   const Peak peak_;
   const int64_t peak_bytes_;
+  LowerFor lower_for_;
   PeakOfLowered peak_of_;
-  std::optional<Source>* source_;
   int64_t lowest_ = peak_bytes_;
   int64_t highest_ = peak_bytes_;
   Alternatives less_, more_;
@@ -157,11 +148,10 @@ class Bounds {
 
 }  // namespace
 
-absl::StatusOr<PeakBounds> BoundPeak(const Graph& graph, const Lowered& lowered, const Run& run, Peak peak,
-                                     PeakOfLowered peak_of, std::vector<Diagnostic>& diagnostics,
-                                     std::optional<Source>* source) {
+absl::StatusOr<PeakBounds> BoundPeak(const Lowered& lowered, const Run& run, Peak peak, LowerFor lower_for,
+                                     PeakOfLowered peak_of, std::vector<Diagnostic>& diagnostics) {
   if (lowered.recorded) return PeakBounds{peak.bytes, peak.bytes};  // nothing is open
-  Bounds bounds(graph, lowered, run, peak, peak_of, source);
+  Bounds bounds(lowered, run, peak, lower_for, peak_of);
   for (const Assumption& row : Assumptions()) RETURN_IF_ERROR(bounds.Take(row, diagnostics));
   return bounds.Join();
 }

@@ -5,15 +5,12 @@
 #define ONNX_MEM_ANALYZER_ANALYSIS_PEAK_BOUNDS_H_
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "analyzer/graph/diagnostic.h"
-#include "analyzer/graph/graph.h"
 #include "analyzer/graph/lowered.h"
-#include "analyzer/prepare/source.h"
 #include "analyzer/run/run.h"
 
 namespace onnx_mem {
@@ -23,6 +20,8 @@ struct PeakBounds {
   int64_t high_bytes = 0;
 };
 
+// The model lowered for another run.
+using LowerFor = absl::FunctionRef<absl::StatusOr<Lowered>(const Run& run)>;
 // The peak of a lowered model, bytes.
 using PeakOfLowered = absl::FunctionRef<absl::StatusOr<int64_t>(const Lowered& lowered, const Run& run)>;
 
@@ -31,13 +30,12 @@ struct Peak {
   bool in_forward = true;  // it lies there, not in backward or in the optimizer's step
 };
 
-// The interval of the peak of `run` (training or inference), `peak` within it. `lowered` is Prepare(graph, run).
+// The interval of the peak of `run` (training or inference), `peak` within it. `lowered` is lower_for(run).
 // `diagnostics` are those that the model gave: each that is about something lost is told in a line of its details what
 // the training peak is the other way, and is a warning where something as likely as what was counted moves it by more
-// than 1 %. `source`: as for Prepare.
-absl::StatusOr<PeakBounds> BoundPeak(const Graph& graph, const Lowered& lowered, const Run& run, Peak peak,
-                                     PeakOfLowered peak_of, std::vector<Diagnostic>& diagnostics,
-                                     std::optional<Source>* source = nullptr);
+// than 1 %.
+absl::StatusOr<PeakBounds> BoundPeak(const Lowered& lowered, const Run& run, Peak peak, LowerFor lower_for,
+                                     PeakOfLowered peak_of, std::vector<Diagnostic>& diagnostics);
 
 }  // namespace onnx_mem
 

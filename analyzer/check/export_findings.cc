@@ -28,7 +28,7 @@ std::optional<Diagnostic> BakedBatch(const CheckedExport& checked) {
   if (std::any_of(known.begin(), known.end(), told) || !checked.workload.bindings.inputs.empty()) return std::nullopt;
   Bindings other = checked.workload.bindings;
   other.batch = 2 * checked.analysis.batch;
-  const absl::StatusOr<ImportedModel> larger = checked.file.Import(other);
+  const absl::StatusOr<Shared<ImportedModel>> larger = checked.study.Import(other);
   Diagnostic finding{.code = Code::kBakedBatch, .severity = Severity::kNote};
   if (!larger.ok()) {
     const Diagnostic error = DiagnosticOf(larger.status());
@@ -39,8 +39,9 @@ std::optional<Diagnostic> BakedBatch(const CheckedExport& checked) {
     finding.details = {absl::StrCat("why: ", error.message), std::string(kExportRecipe)};
     return finding;
   }
-  const auto followed = std::find_if(larger->diagnostics.begin(), larger->diagnostics.end(), told);
-  if (followed == larger->diagnostics.end()) return std::nullopt;
+  const std::vector<Diagnostic>& notes = (*larger)->diagnostics;
+  const auto followed = std::find_if(notes.begin(), notes.end(), told);
+  if (followed == notes.end()) return std::nullopt;
   finding.count = followed->count;
   finding.severity = followed->severity;
   finding.message = absl::StrCat("the batch of ", checked.analysis.batch, " is fixed in the file; --batch makes ",
@@ -50,7 +51,7 @@ std::optional<Diagnostic> BakedBatch(const CheckedExport& checked) {
 }
 
 // A file that was made for another runtime is not exported anew for this one.
-bool IsDeployed(const CheckedExport& checked) { return !checked.file.WhyDeployed().empty(); }
+bool IsDeployed(const CheckedExport& checked) { return !checked.study.file().WhyDeployed().empty(); }
 
 // Weights under names that an exporter made up ("onnx::MatMul_243").
 std::optional<Diagnostic> LostNames(const CheckedExport& checked) {
@@ -75,9 +76,9 @@ std::optional<Diagnostic> LostNames(const CheckedExport& checked) {
 
 // Operators that ran and that no module path places.
 std::optional<Diagnostic> MissingModules(const CheckedExport& checked) {
-  const std::optional<RunFigures>& part =
-      checked.analysis.training ? checked.analysis.training : checked.analysis.inference;
-  if (!part || IsDeployed(checked)) return std::nullopt;
+  const Shared<RunFigures>& part =
+      checked.analysis.training != nullptr ? checked.analysis.training : checked.analysis.inference;
+  if (part == nullptr || IsDeployed(checked)) return std::nullopt;
   Diagnostic finding{.code = Code::kModulePaths, .severity = Severity::kNote, .count = 0};
   int64_t total = 0, bytes = 0;
   for (const Step& step : part->program.steps) {
@@ -111,7 +112,7 @@ bool PassesWeightOn(const Graph& graph, const Node& node) {
 
 std::optional<Diagnostic> MergedWeights(const CheckedExport& checked) {
   if (IsDeployed(checked)) return std::nullopt;
-  const Graph& graph = checked.analysis.graph;
+  const Graph& graph = *checked.analysis.graph;
   Diagnostic finding{.code = Code::kMergedWeights, .severity = Severity::kNote, .count = 0};
   int64_t bytes = 0;
   for (const Node& node : graph.nodes) {
@@ -130,7 +131,7 @@ std::optional<Diagnostic> MergedWeights(const CheckedExport& checked) {
 }
 
 std::optional<Diagnostic> Fp32Islands(const CheckedExport& checked) {
-  const std::optional<HalfPrecision> half = FindHalfPrecision(checked.analysis.graph);
+  const std::optional<HalfPrecision> half = FindHalfPrecision(*checked.analysis.graph);
   if (!half || (half->kept_fp32.empty() && half->casts.empty())) return std::nullopt;
   Diagnostic finding{.code = Code::kFp32Islands, .severity = Severity::kNote, .count = 0};
   int64_t bytes = 0, cast_bytes = 0;

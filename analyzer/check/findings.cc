@@ -11,8 +11,7 @@ namespace onnx_mem {
 namespace {
 
 const RunFigures* PartOf(const Analysis& analysis) {
-  if (analysis.training) return &*analysis.training;
-  return analysis.inference ? &*analysis.inference : nullptr;
+  return analysis.training != nullptr ? analysis.training.get() : analysis.inference.get();
 }
 
 std::optional<Effect> EffectOf(const CheckedExport& checked, const Diagnostic& told) {
@@ -28,14 +27,12 @@ std::optional<Effect> EffectOf(const CheckedExport& checked, const Diagnostic& t
 std::optional<int64_t> PeakWith(const CheckedExport& checked, const Workload& workload) {
   Workload alone = workload;
   alone.mode = checked.analysis.training ? Mode::kTraining : Mode::kInference;
-  const absl::StatusOr<Analysis> analysis = Analyze(checked.file, alone);
-  if (!analysis.ok()) return std::nullopt;
-  const RunFigures* figures = PartOf(*analysis);
-  return figures ? std::optional(figures->peak_bytes) : std::nullopt;
+  const absl::StatusOr<int64_t> peak = checked.study.PeakBytes(alone);
+  return peak.ok() ? std::optional(*peak) : std::nullopt;
 }
 
-std::vector<Diagnostic> CheckExport(const ModelFile& file, const Workload& workload, const Analysis& analysis) {
-  CheckedExport checked{file, workload, analysis};
+std::vector<Diagnostic> CheckExport(Study& study, const Workload& workload, const Analysis& analysis) {
+  CheckedExport checked{study, workload, analysis};
   if (const RunFigures* figures = PartOf(analysis)) checked.peak_bytes = figures->peak_bytes;
   checked.peak_name = absl::StrCat(analysis.training ? "training" : "inference", " peak at batch ", analysis.batch);
   std::vector<Diagnostic> findings = analysis.diagnostics;

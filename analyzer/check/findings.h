@@ -11,14 +11,14 @@
 #include <vector>
 
 #include "analyzer/analysis/analysis.h"
+#include "analyzer/analysis/study.h"
 #include "analyzer/graph/diagnostic.h"
-#include "analyzer/onnx/build/import.h"
 
 namespace onnx_mem {
 
-// `analysis` is what Analyze says of `file` under `workload`. Its diagnostics, with bytes where their effect can be
+// `analysis` is what `study` says of its file under `workload`. Its diagnostics, with bytes where their effect can be
 // told, and what else is found: errors before warnings before notes, each by falling bytes.
-std::vector<Diagnostic> CheckExport(const ModelFile& file, const Workload& workload, const Analysis& analysis);
+std::vector<Diagnostic> CheckExport(Study& study, const Workload& workload, const Analysis& analysis);
 
 }  // namespace onnx_mem
 

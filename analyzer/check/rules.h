@@ -8,13 +8,13 @@
 
 #include "absl/types/span.h"
 #include "analyzer/analysis/analysis.h"
+#include "analyzer/analysis/study.h"
 #include "analyzer/graph/diagnostic.h"
-#include "analyzer/onnx/build/import.h"
 
 namespace onnx_mem {
 
 struct CheckedExport {
-  const ModelFile& file;
+  Study& study;
   const Workload& workload;
   const Analysis& analysis;
   int64_t peak_bytes = 0;      // of training where there is one, else of inference

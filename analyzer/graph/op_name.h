@@ -21,15 +21,15 @@ constexpr uint64_t HashOfOpName(std::string_view text) {
 }
 
 // A name as it stands in the source. Its hash is taken when that is compiled.
-struct OpLiteral {
+struct OpLiteral {  // NOLINTBEGIN(google-explicit-constructor)
   template <size_t kSize>
   consteval OpLiteral(const char (&literal)[kSize]) : text(literal, kSize - 1), hash(HashOfOpName(text)) {}
   std::string_view text;
   uint64_t hash;
-};
+};  // NOLINTEND(google-explicit-constructor)
 
 class OpName {
- public:
+ public:  // NOLINTBEGIN(google-explicit-constructor)
   OpName() : OpName(std::string_view()) {}
   OpName(std::string_view text) : entry_(Intern(text)) {}
   OpName(const std::string& text) : OpName(std::string_view(text)) {}
@@ -37,7 +37,7 @@ class OpName {
 
   const std::string& str() const { return entry_->text; }
   operator const std::string&() const { return str(); }
-  operator std::string_view() const { return str(); }
+  operator std::string_view() const { return str(); }  // NOLINTEND(google-explicit-constructor)
   bool empty() const { return str().empty(); }
 
   template <std::same_as<OpName> Name>

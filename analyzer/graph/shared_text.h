@@ -13,7 +13,7 @@
 namespace onnx_mem {
 
 class SharedText {
- public:
+ public:  // NOLINTBEGIN(google-explicit-constructor)
   SharedText() = default;
   SharedText(std::string text) : text_(text.empty() ? nullptr : std::make_shared<const std::string>(std::move(text))) {}
   SharedText(std::string_view text) : SharedText(std::string(text)) {}
@@ -24,7 +24,7 @@ class SharedText {
     return text_ == nullptr ? nothing : *text_;
   }
   operator const std::string&() const { return str(); }
-  operator std::string_view() const { return str(); }
+  operator std::string_view() const { return str(); }  // NOLINTEND(google-explicit-constructor)
 
   bool empty() const { return text_ == nullptr; }
   size_t size() const { return str().size(); }

@@ -9,6 +9,7 @@
 #include "analyzer/assume/choices/loose_parameters.h"
 #include "analyzer/assume/choices/unread_buffers.h"
 #include "analyzer/assume/choices/unread_layers.h"
+#include "analyzer/assume/table/margins.h"
 #include "analyzer/exported/source_trace.h"
 #include "analyzer/exported/value_names.h"
 #include "analyzer/graph/assumed_operators.h"
@@ -285,6 +286,7 @@ absl::StatusOr<Lowered> Lower(const Source& source, const Run& run, std::span<co
     ReportMaybeInPlace(draft, lowered.diagnostics);
   }
   AssumeSourceLines(draft, lowered.assumptions);
+  if (!graph.signature.empty()) lowered.assumptions.emplace_back(kTensorsListed);
   // What the file does not show comes before what it showed in pieces.
   lowered.diagnostics.insert(lowered.diagnostics.begin(), std::make_move_iterator(lowering.diagnostics.begin()),
                              std::make_move_iterator(lowering.diagnostics.end()));

@@ -1,11 +1,13 @@
 // What a training step and an inference need, at one batch or several.
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 #include "analyzer/allocators/allocator.h"
 #include "analyzer/analysis/analysis.h"
+#include "analyzer/analysis/study.h"
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/bytes.h"
 #include "analyzer/graph/status_macros.h"
@@ -33,67 +35,73 @@ struct Sweep {
   std::shared_ptr<Analysis> first;
 };
 
-// With `asked_no_more` the last import lets go of the file: what was read of a large one is an eighth of all that its
-// analysis holds.
-absl::StatusOr<Sweep> AnalyzeBatches(std::shared_ptr<const ModelFile>& file, bool asked_no_more, Workload workload,
-                                     const Options& options, const Clock* clock) {
+std::vector<std::optional<int64_t>> BatchesOf(const Options& options) {
   std::vector<std::optional<int64_t>> batches(options.batches.begin(), options.batches.end());
   if (batches.empty()) batches.push_back(std::nullopt);
+  return batches;
+}
+
+// A line of figures, and the verdict: no table, no times.
+bool ShowsLinesAlone(const Options& options) {
+  return options.quiet && !options.strict && options.exports.empty() && options.cost_file.empty();
+}
+
+// Without a limit nothing in a line needs more than the expected figure.
+bool ShowsRange(const Options& options) {
+  return !ShowsLinesAlone(options) || HasBudget(options) || !options.gpus.empty() || options.gpu_memory_bytes;
+}
+
+// Batches that nobody asked for: none of them where one cannot be had.
+std::vector<RunSummary> RunsBeyond(Study& study, Workload workload, int64_t largest) {
+  if (workload.mode == Mode::kBoth) workload.mode = Mode::kTraining;
+  std::vector<RunSummary> runs;
+  for (int64_t batch : BatchesBeyond(largest)) {
+    workload.bindings.batch = batch;
+    const absl::StatusOr<Analysis> analysis = study.Expected(workload);
+    if (!analysis.ok()) return {};
+    runs.push_back(Summarize(*analysis));
+  }
+  return runs;
+}
+
+absl::StatusOr<Sweep> AnalyzeBatches(Study& study, Workload workload, const Options& options, const Clock* clock) {
+  const std::vector<std::optional<int64_t>> batches = BatchesOf(options);
   Sweep sweep;
   for (const std::optional<int64_t>& batch : batches) {
     workload.bindings.batch = batch;
-    ASSIGN_OR_RETURN(ImportedModel model, file->Import(workload.bindings));
-    if (asked_no_more && &batch == &batches.back()) file.reset();
-    ASSIGN_OR_RETURN(Analysis analysis, AnalyzeImported(std::move(model), workload));
+    ASSIGN_OR_RETURN(Analysis analysis, ShowsRange(options) ? study.AskWithRange(workload) : study.Expected(workload));
+    if (batches.size() == 1 && DrawsSteps(options)) RETURN_IF_ERROR(study.AddAddresses(workload, analysis));
     RunSummary run = Summarize(analysis, clock);
-    if (options.plan) run.recompute_flops = analysis.recompute_flops;
+    run.with_plan = options.plan.has_value();
     sweep.runs.push_back(std::move(run));
     if (!sweep.first) sweep.first = std::make_shared<Analysis>(std::move(analysis));
   }
   if (batches.size() < 2 || options.quiet) return sweep;
-  if (workload.mode == Mode::kBoth) workload.mode = Mode::kTraining;
-  workload.training_bounds = false;  // the law is about peaks alone
-  for (int64_t batch : BatchesBeyond(**std::max_element(batches.begin(), batches.end()))) {
-    workload.bindings.batch = batch;
-    const absl::StatusOr<Analysis> analysis = Analyze(*file, workload);
-    if (!analysis.ok()) {  // nobody asked for this batch
-      sweep.beyond.clear();
-      break;
-    }
-    sweep.beyond.push_back(Summarize(*analysis));
-  }
+  sweep.beyond = RunsBeyond(study, workload, **std::max_element(batches.begin(), batches.end()));
   return sweep;
 }
 
 // The same batches on another card: its figures alone.
-absl::StatusOr<std::vector<RunSummary>> RunsOnCard(const ModelFile& file, const Workload& workload,
-                                                   const Options& options, const Card& card) {
+absl::StatusOr<std::vector<RunSummary>> RunsOnCard(Study& study, const Workload& workload, const Options& options,
+                                                   const Card& card) {
   Workload there = OnCard(workload, card);
-  there.keep_parts = false;
-  there.addresses = false;
   std::vector<RunSummary> runs;
-  std::vector<std::optional<int64_t>> batches(options.batches.begin(), options.batches.end());
-  if (batches.empty()) batches.push_back(std::nullopt);
-  for (const std::optional<int64_t>& batch : batches) {
+  for (const std::optional<int64_t>& batch : BatchesOf(options)) {
     there.bindings.batch = batch;
-    ASSIGN_OR_RETURN(const Analysis analysis, Analyze(file, there));
+    ASSIGN_OR_RETURN(const Analysis analysis, study.AskWithRange(there));
     runs.push_back(Summarize(analysis));
   }
   return runs;
 }
 
 // What the run takes now, of which --budget asks for a share: of a run with --plan, without it.
-absl::StatusOr<Limit> BudgetOf(const ModelFile& file, Workload workload, const Options& options,
-                               const RunSummary& run) {
+absl::StatusOr<Limit> BudgetOf(Study& study, Workload workload, const Options& options, const RunSummary& run) {
   if (!options.budget_percent || !options.plan) return BudgetLimit(options, MainPart(run).device_bytes, "");
   workload.run.segments.clear();
   workload.mode = Mode::kTraining;
-  workload.intervals = false;
-  workload.keep_parts = false;
-  workload.addresses = false;
-  if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
-  ASSIGN_OR_RETURN(const Analysis without, Analyze(file, workload));
-  return BudgetLimit(options, without.training->device_bytes, "without the plan");
+  workload.bindings.batch = BatchesOf(options).front();
+  ASSIGN_OR_RETURN(const Shared<RunFigures> without, study.Figures(workload));
+  return BudgetLimit(options, without->device_bytes, "without the plan");
 }
 
 bool IsAdvised(const Export& written) { return FormatNamed(written.format)->advises; }
@@ -102,11 +110,6 @@ bool WantsAdvice(const Options& options) {
   const bool shown = !options.quiet || std::any_of(options.exports.begin(), options.exports.end(), IsAdvised);
   return options.batches.size() <= 1 && shown && options.by == By::kNone && !FormatNamed(options.format)->one_run &&
          !RunsSessions(options.workload.allocator);
-}
-
-// Nothing of the run is shown but the bytes on the device, and the verdict.
-bool WantsFiguresAlone(const Options& options) {
-  return options.quiet && !options.strict && options.exports.empty() && options.cost_file.empty();
 }
 
 // Advice takes some forty enactments, and the checkpoints of a plan: two seconds for a graph of this size.
@@ -123,13 +126,14 @@ Diagnostic NoAdviceNote(const Graph& graph) {
 }
 
 // On a card the arena's regions count whole: what the other strategy would give back, where that is worth a word.
-std::optional<Diagnostic> ArenaNote(const ModelFile& file, Workload workload, const RunFigures& now, ByteUnit units) {
+std::optional<Diagnostic> ArenaNote(Study& study, Workload workload, const RunFigures& now, ByteUnit units) {
   constexpr int64_t kWorthAWord = 50;  // a share of what is needed
   if (workload.allocator != "ort" || workload.device == Device::kCpu) return std::nullopt;
   workload.allocator = "ort-as-requested";
-  const absl::StatusOr<Analysis> other = Analyze(file, workload);
-  if (!other.ok() || !other->inference) return std::nullopt;
-  const int64_t saved = now.device_bytes - other->inference->device_bytes;
+  workload.mode = Mode::kInference;
+  const absl::StatusOr<Shared<RunFigures>> other = study.Figures(workload);
+  if (!other.ok()) return std::nullopt;
+  const int64_t saved = now.device_bytes - (*other)->device_bytes;
   if (saved * kWorthAWord < now.device_bytes) return std::nullopt;
   Diagnostic note{.code = Code::kArenaStrategy, .severity = Severity::kNote, .count = 1};
   note.bytes = saved;
@@ -140,16 +144,56 @@ std::optional<Diagnostic> ArenaNote(const ModelFile& file, Workload workload, co
 }
 
 // What would save most of the run that answers. Advice is no reason to fail: nothing is said where it cannot be had.
-Table SavingsOf(const ModelFile& file, Workload workload, const Options& options, const Gpu* card,
-                const std::shared_ptr<const TrainingParts>& known, Advice advice) {
+Table SavingsOf(Study& study, Workload workload, const Options& options, const Gpu* card, Advice advice) {
   constexpr int64_t kPlanIterations = 12;
-  if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
-  workload.bindings = WithBatchOption(file, workload.bindings);
+  workload.bindings.batch = BatchesOf(options).front();
+  workload.bindings = WithBatchOption(study, workload.bindings);
   if (workload.mode == Mode::kBoth) workload.mode = Mode::kTraining;
-  Meter meter = known != nullptr ? Meter(file, *known) : Meter(file);
   const auto savings =
-      RankSavings(meter, workload, {card, kPlanIterations, advice == Advice::kFirstScreen ? kShownWays : 0});
+      RankSavings(study, workload, {card, kPlanIterations, advice == Advice::kFirstScreen ? kShownWays : 0});
   return savings.ok() ? SavingsTable(*savings) : Table{};
+}
+
+// For Answered::savings.
+std::function<Table(Advice)> SavingsLater(std::shared_ptr<Study> study, const Workload& workload,
+                                          const Options& options, const absl::StatusOr<Gpu>& card) {
+  return [study = std::move(study), workload, options, card,
+          kept = std::make_shared<std::optional<Table>>()](Advice advice) {
+    if (*kept) return **kept;
+    Table savings = SavingsOf(*study, workload, options, card.ok() ? &*card : nullptr, advice);
+    if (advice == Advice::kWhole) *kept = savings;
+    return savings;
+  };
+}
+
+// What the options name and the model has not: errors, and a warning for what may be of another model.
+absl::Status CheckNamed(const Options& options, const Clock& clock, Analysis& analysis) {
+  RETURN_IF_ERROR(CheckNames(options.workload.run, *analysis.graph));
+  RETURN_IF_ERROR(CheckFreeze(options.workload.run, analysis));
+  for (Diagnostic& warning : UnmatchedPatterns(options.workload.run, analysis)) {
+    analysis.diagnostics.push_back(std::move(warning));
+  }
+  if (const RunFigures* figures = MainFigures(analysis)) {
+    for (Diagnostic& warning : UnmatchedTimes(clock, figures->program)) {
+      analysis.diagnostics.push_back(std::move(warning));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Writes options.exports, which hold all that there is.
+absl::Status WriteWholeReport(ReportRequest request, const Options& options, const Sweep& sweep,
+                              const std::function<Table(Advice)>& savings) {
+  if (options.exports.empty()) return absl::OkStatus();
+  request.tables = Tables::kAll;
+  request.top = 0;
+  Report report = BuildReport(request, sweep.runs, sweep.beyond, *sweep.first);
+  AnalyzePart& part = std::get<AnalyzePart>(report.part);
+  if (savings && std::any_of(options.exports.begin(), options.exports.end(), IsAdvised)) {
+    part.savings = savings(Advice::kWhole);
+  }
+  if (sweep.runs.size() == 1 && DrawsSteps(options)) part.analysis = sweep.first;
+  return WriteExports(report, options);
 }
 
 }  // namespace
@@ -163,92 +207,59 @@ absl::StatusOr<std::vector<Limit>> LimitsOf(const Options& options, const RunSum
 }
 
 absl::StatusOr<Answered> AnswerAnalyze(const Options& asked, const OpenModels& open) {
-  ASSIGN_OR_RETURN(std::shared_ptr<const ModelFile> file, ModelOf(asked, open, 0));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(asked, open, 0));
   const Options options = WithRuntimeOf(asked, {file});
-  const std::optional<Diagnostic> runtime_note = RuntimeNote(asked, options, {file}, {""});
   ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
   Workload workload = cards.empty() ? options.workload : OnCard(options.workload, cards.front());
-  const bool figures_alone = WantsFiguresAlone(options);
-  const bool bytes_alone = figures_alone && cards.empty() && !HasBudget(options);
-  workload.training_bounds = !bytes_alone;
-  workload.intervals = !bytes_alone;
-  workload.keep_parts = WantsAdvice(options);
-  workload.addresses = options.batches.size() <= 1 && DrawsSteps(options);
   if (options.plan) workload.run.segments = *options.plan;
   const std::optional<LocalCard> local = cards.empty() ? std::nullopt : cards.front().local;
+  const bool lines_alone = ShowsLinesAlone(options);
   Clock clock;
-  if (!figures_alone || !options.gpu.empty()) {
+  if (!lines_alone || !options.gpu.empty()) {
     ASSIGN_OR_RETURN(clock, ClockOf(options, local ? &local->gpu : nullptr));
     RETURN_IF_ERROR(CheckHostLink(clock, false, options.plan));
   }
-  const bool asked_no_more = bytes_alone && !RunsSessions(workload.allocator);  // sessions: ArenaNote
-  ASSIGN_OR_RETURN(Sweep sweep,
-                   AnalyzeBatches(file, asked_no_more, workload, options, figures_alone ? nullptr : &clock));
+  const auto study = std::make_shared<Study>(file);
+  ASSIGN_OR_RETURN(Sweep sweep, AnalyzeBatches(*study, workload, options, lines_alone ? nullptr : &clock));
   ASSIGN_OR_RETURN(std::vector<Limit> limits, LimitsOnCards(cards, sweep.runs, options.units, [&](const Card& card) {
-                     return RunsOnCard(*file, workload, options, card);
+                     return RunsOnCard(*study, workload, options, card);
                    }));
   if (HasBudget(options)) {
-    ASSIGN_OR_RETURN(Limit budget, BudgetOf(*file, workload, options, sweep.runs.front()));
+    ASSIGN_OR_RETURN(Limit budget, BudgetOf(*study, workload, options, sweep.runs.front()));
     limits.push_back(std::move(budget));
   }
 
-  RETURN_IF_ERROR(CheckNames(options.workload.run, sweep.first->graph));
-  RETURN_IF_ERROR(CheckFreeze(options.workload.run, *sweep.first));
-  for (Diagnostic& warning : UnmatchedPatterns(options.workload.run, *sweep.first)) {
-    sweep.first->diagnostics.push_back(std::move(warning));
+  Analysis& analysis = *sweep.first;
+  RETURN_IF_ERROR(CheckNamed(options, clock, analysis));
+  const bool one = sweep.runs.size() == 1;
+  if (analysis.inference != nullptr && analysis.inference->session && one) {
+    workload.bindings.batch = BatchesOf(options).front();
+    std::optional<Diagnostic> note = ArenaNote(*study, workload, *analysis.inference, options.units);
+    if (note) analysis.diagnostics.push_back(*std::move(note));
   }
-  if (const RunFigures* figures = MainFigures(*sweep.first)) {
-    for (Diagnostic& warning : UnmatchedTimes(clock, figures->program)) {
-      sweep.first->diagnostics.push_back(std::move(warning));
-    }
-  }
-
-  if (sweep.first->inference && sweep.first->inference->session && options.batches.size() <= 1) {
-    workload.bindings.batch = options.batches.empty() ? std::nullopt : std::optional<int64_t>(options.batches.front());
-    std::optional<Diagnostic> note = ArenaNote(*file, workload, *sweep.first->inference, options.units);
-    if (note) sweep.first->diagnostics.push_back(*std::move(note));
-  }
-  const bool advise = WantsAdvice(options) && !IsTooLargeForAdvice(sweep.first->graph);
-  if (WantsAdvice(options) && !advise) sweep.first->diagnostics.push_back(NoAdviceNote(sweep.first->graph));
-  if (runtime_note) sweep.first->diagnostics.push_back(*runtime_note);
-  if (local && options.verbose) sweep.first->diagnostics.push_back(UseNote(local->gpu, options.units));
+  const bool advise = WantsAdvice(options) && !IsTooLargeForAdvice(*analysis.graph);
+  if (WantsAdvice(options) && !advise) analysis.diagnostics.push_back(NoAdviceNote(*analysis.graph));
+  if (const auto note = RuntimeNote(asked, options, {file}, {""})) analysis.diagnostics.push_back(*note);
+  if (local && options.verbose) analysis.diagnostics.push_back(UseNote(local->gpu, options.units));
 
   Answered answer;
-  answer.warnings = WarningsAmong(sweep.first->diagnostics);
+  answer.warnings = WarningsAmong(analysis.diagnostics);
   if (options.strict) RETURN_IF_ERROR(CheckStrict(answer.warnings));
+  if (advise) answer.savings = SavingsLater(study, workload, options, FindGpu(local ? local->gpu.name : options.gpu));
+  const bool drawn = !options.quiet && FormatNamed(options.format)->every_step;
   ReportRequest request;
   request.by = options.by;
   request.verbose = options.verbose;
   request.limits = limits;
   request.clock = &clock;
-  request.figures_alone = figures_alone;
   request.file = file;
-  if (advise) {
-    answer.savings = [file, workload, options, card = FindGpu(local ? local->gpu.name : options.gpu),
-                      known = std::shared_ptr<const TrainingParts>(sweep.first->parts),
-                      told = std::make_shared<std::optional<Table>>()](Advice advice) {
-      if (*told) return **told;
-      Table savings = SavingsOf(*file, workload, options, card.ok() ? &*card : nullptr, known, advice);
-      if (advice == Advice::kWhole) *told = savings;
-      return savings;
-    };
-  }
-  if (!options.exports.empty()) {
-    request.every_table = true;
-    request.top = 0;
-    Report report = BuildReport(request, sweep.runs, sweep.beyond, *sweep.first);
-    const bool advised = std::any_of(options.exports.begin(), options.exports.end(), IsAdvised);
-    if (advised && answer.savings) std::get<AnalyzePart>(report.part).savings = answer.savings(Advice::kWhole);
-    if (workload.addresses) std::get<AnalyzePart>(report.part).analysis = sweep.first;
-    RETURN_IF_ERROR(WriteExports(report, options));
-  }
-  const bool drawn = !options.quiet && FormatNamed(options.format)->every_step;
-  request.every_table = drawn;
   request.top = options.top;
-  answer.report = BuildReport(request, std::move(sweep.runs), sweep.beyond, *sweep.first);
-  if (drawn && workload.addresses) std::get<AnalyzePart>(answer.report.part).analysis = sweep.first;
+  RETURN_IF_ERROR(WriteWholeReport(request, options, sweep, answer.savings));
+  request.tables = drawn ? Tables::kAll : lines_alone ? Tables::kNone : Tables::kShown;
+  answer.report = BuildReport(request, std::move(sweep.runs), sweep.beyond, analysis);
+  if (drawn && one) std::get<AnalyzePart>(answer.report.part).analysis = sweep.first;
   answer.yes = IsYes(VerdictOf(answer.report.runs, limits), options.strict);
-  answer.made_from = std::move(sweep.first);
+  answer.analysis = std::move(sweep.first);
   return answer;
 }
 

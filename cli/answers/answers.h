@@ -35,8 +35,8 @@ enum class Advice { kWhole, kFirstScreen };
 struct Answered {
   Report report = {};
   std::vector<Diagnostic> warnings = {};
-  bool yes = true;                                  // within every limit that was asked about
-  std::shared_ptr<const void> made_from = nullptr;  // analyze: what was worked out for it, which nobody reads further
+  bool yes = true;                                     // within every limit that was asked about
+  std::shared_ptr<const Analysis> analysis = nullptr;  // analyze: of the first batch, with all notes
   // analyze: what would save most, for AnalyzePart::savings. It takes longer than all the rest; empty: not to be told.
   std::function<Table(Advice)> savings = nullptr;
   std::vector<FitWay> ways = {};  // fit: those of the table "ways"

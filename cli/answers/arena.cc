@@ -23,12 +23,12 @@ struct Weighed {
   std::optional<int64_t> batch;  // nullopt: the file's is fixed
 };
 
-absl::StatusOr<Weighed> Weigh(Meter& meter, Workload workload, const Strategy& strategy, int64_t usable_bytes) {
+absl::StatusOr<Weighed> Weigh(Study& study, Workload workload, const Strategy& strategy, int64_t usable_bytes) {
   workload.allocator = std::string(strategy.allocator);
   Weighed weighed;
-  ASSIGN_OR_RETURN(const Footprint footprint, meter.Measure(workload));
-  weighed.device_bytes = footprint.device_bytes;
-  const absl::StatusOr<FittingBatch> largest = FindLargestBatch(meter, workload, usable_bytes);
+  ASSIGN_OR_RETURN(const Shared<RunFigures> figures, study.Figures(workload));
+  weighed.device_bytes = figures->device_bytes;
+  const absl::StatusOr<FittingBatch> largest = FindLargestBatch(study, workload, usable_bytes);
   if (largest.ok()) weighed.batch = largest->batch;
   return weighed;
 }
@@ -42,12 +42,12 @@ std::string Gain(const Weighed& better, const Weighed& other, ByteUnit units) {
 
 }  // namespace
 
-absl::StatusOr<std::optional<Diagnostic>> BetterArena(Meter& meter, const Workload& workload, int64_t usable_bytes,
+absl::StatusOr<std::optional<Diagnostic>> BetterArena(Study& study, const Workload& workload, int64_t usable_bytes,
                                                       ByteUnit units) {
   if (!RunsSessions(workload.allocator) || workload.device == Device::kCpu) return std::optional<Diagnostic>();
   std::array<Weighed, kStrategies.size()> weighed;
   for (size_t i = 0; i < kStrategies.size(); ++i) {
-    ASSIGN_OR_RETURN(weighed[i], Weigh(meter, workload, kStrategies[i], usable_bytes));
+    ASSIGN_OR_RETURN(weighed[i], Weigh(study, workload, kStrategies[i], usable_bytes));
   }
   const bool second = !Gain(weighed[1], weighed[0], units).empty();
   const Strategy& better = kStrategies[second];

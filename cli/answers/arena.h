@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "analyzer/analysis/analysis.h"
+#include "analyzer/analysis/study.h"
 #include "analyzer/graph/bytes.h"
 #include "analyzer/graph/diagnostic.h"
 #include "planner/advice/fit.h"
@@ -15,8 +15,8 @@ namespace onnx_mem {
 
 // Which value of arena_extend_strategy takes the larger batch to a card with `usable_bytes`, or needs less at the batch
 // of `workload` where both take as many, with the line of Python that sets it. nullopt: no session on a card is asked
-// about. Errors: those of Meter::Measure.
-absl::StatusOr<std::optional<Diagnostic>> BetterArena(Meter& meter, const Workload& workload, int64_t usable_bytes,
+// about. Errors: those of Study::Figures.
+absl::StatusOr<std::optional<Diagnostic>> BetterArena(Study& study, const Workload& workload, int64_t usable_bytes,
                                                       ByteUnit units);
 
 }  // namespace onnx_mem

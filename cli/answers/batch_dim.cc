@@ -6,25 +6,26 @@
 namespace onnx_mem {
 namespace {
 
-std::optional<std::vector<Shape>> InputShapes(const ModelFile& file, const Bindings& bindings) {
-  if (file.LeavesOpen(bindings)) return std::nullopt;
-  const absl::StatusOr<ImportedModel> model = file.Import(bindings);
+std::optional<std::vector<Shape>> InputShapes(Study& study, const Bindings& bindings) {
+  if (study.file().LeavesOpen(bindings)) return std::nullopt;
+  const absl::StatusOr<Shared<ImportedModel>> model = study.Import(bindings);
   if (!model.ok()) return std::nullopt;
+  const Graph& graph = (*model)->graph;
   std::vector<Shape> shapes;
-  for (TensorId id : model->graph.inputs) shapes.push_back(model->graph.tensors[id].shape);
+  for (TensorId id : graph.inputs) shapes.push_back(graph.tensors[id].shape);
   return shapes;
 }
 
 }  // namespace
 
-Bindings WithBatchOption(const ModelFile& file, const Bindings& bindings) {
+Bindings WithBatchOption(Study& study, const Bindings& bindings) {
   if (bindings.batch || bindings.dims.empty()) return bindings;
-  const std::optional<std::vector<Shape>> asked = InputShapes(file, bindings);
+  const std::optional<std::vector<Shape>> asked = InputShapes(study, bindings);
   for (const auto& [symbol, value] : bindings.dims) {
     Bindings same = bindings;
     same.dims.erase(symbol);
     same.batch = value;
-    if (asked && InputShapes(file, same) == asked) return same;
+    if (asked && InputShapes(study, same) == asked) return same;
   }
   return bindings;
 }

@@ -2,13 +2,14 @@
 #ifndef ONNX_MEM_CLI_ANSWERS_BATCH_DIM_H_
 #define ONNX_MEM_CLI_ANSWERS_BATCH_DIM_H_
 
+#include "analyzer/analysis/study.h"
 #include "analyzer/onnx/build/import.h"
 
 namespace onnx_mem {
 
 // `bindings` with such a --dim as --batch, where every input keeps its shape: for what tries other batches, which a
 // dimension that is named would hold back.
-Bindings WithBatchOption(const ModelFile& file, const Bindings& bindings);
+Bindings WithBatchOption(Study& study, const Bindings& bindings);
 
 }  // namespace onnx_mem
 

@@ -80,10 +80,10 @@ absl::StatusOr<std::vector<Limit>> LimitsOnCards(const std::vector<Card>& cards,
   return limits;
 }
 
-absl::StatusOr<std::vector<Limit>> LimitsOfRun(const ModelFile& file, const RunSummary& run, const Workload& workload,
+absl::StatusOr<std::vector<Limit>> LimitsOfRun(Study& study, const RunSummary& run, const Workload& workload,
                                                const std::vector<Card>& cards, const Options& options) {
   const auto runs_on = [&](const Card& card) -> absl::StatusOr<std::vector<RunSummary>> {
-    ASSIGN_OR_RETURN(const Analysis there, Analyze(file, OnCard(workload, card)));
+    ASSIGN_OR_RETURN(const Analysis there, study.AskWithRange(OnCard(workload, card)));
     return std::vector<RunSummary>{Summarize(there)};
   };
   ASSIGN_OR_RETURN(std::vector<Limit> limits, LimitsOnCards(cards, {run}, options.units, runs_on));

@@ -10,6 +10,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "analyzer/analysis/analysis.h"
+#include "analyzer/analysis/study.h"
 #include "analyzer/devices/gpus.h"
 #include "cli/answers/local_card.h"
 #include "cli/options/options.h"
@@ -42,8 +43,8 @@ using RunsOn = absl::FunctionRef<absl::StatusOr<std::vector<RunSummary>>(const C
 absl::StatusOr<std::vector<Limit>> LimitsOnCards(const std::vector<Card>& cards, const std::vector<RunSummary>& runs,
                                                  ByteUnit units, RunsOn runs_on);
 
-// Those of one run of `file` with `workload`, and the budget.
-absl::StatusOr<std::vector<Limit>> LimitsOfRun(const ModelFile& file, const RunSummary& run, const Workload& workload,
+// Those of one run of `study` with `workload`, and the budget.
+absl::StatusOr<std::vector<Limit>> LimitsOfRun(Study& study, const RunSummary& run, const Workload& workload,
                                                const std::vector<Card>& cards, const Options& options);
 
 // --budget, where it is a share of `present_bytes`: what `what` takes now ("without the plan"; "" for the run itself).

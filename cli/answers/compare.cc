@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "analyzer/analysis/analysis.h"
+#include "analyzer/analysis/study.h"
 #include "analyzer/graph/bytes.h"
 #include "analyzer/graph/status_macros.h"
 #include "cli/answers/answers.h"
@@ -63,9 +64,13 @@ absl::Status About(const std::string& path, const absl::Status& status) {
                      diagnostic.details);
 }
 
-absl::StatusOr<Analysis> AnalyzeSide(const ModelFile& file, const SideRequest& request, Workload workload) {
+// Held against a limit, it needs the whole range.
+absl::StatusOr<Analysis> AnalyzeSide(Study& study, const SideRequest& request, Workload workload,
+                                     const Options& options) {
   workload.bindings.batch = request.batch;
-  absl::StatusOr<Analysis> analysis = Analyze(file, workload);
+  const bool judged = HasBudget(options) || !options.gpus.empty() || options.gpu_memory_bytes;
+  absl::StatusOr<Analysis> analysis = judged ? study.AskWithRange(workload) : study.Ask(workload);
+  if (analysis.ok() && DrawsSteps(options)) RETURN_IF_ERROR(study.AddAddresses(workload, *analysis));
   if (!analysis.ok()) return About(request.path, analysis.status());
   return analysis;
 }
@@ -127,16 +132,16 @@ std::vector<Diagnostic> WarningsOf(const std::vector<ComparedSide>& sides) {
 
 // What each side is held against: figures of reports that were saved are the same on every card.
 absl::StatusOr<std::vector<Limit>> LimitsOfSides(const Comparison& comparison, const std::vector<SideRequest>& requests,
-                                                 const std::vector<std::shared_ptr<const ModelFile>>& files,
+                                                 const std::vector<std::shared_ptr<Study>>& studies,
                                                  const Workload& workload, const Options& options) {
   ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
   std::vector<RunSummary> runs = {comparison.base.report.runs.front()};
   for (const ComparedSide& head : comparison.heads) runs.push_back(head.report.runs.front());
   const auto runs_on = [&](const Card& card) -> absl::StatusOr<std::vector<RunSummary>> {
     std::vector<RunSummary> there = runs;
-    for (size_t i = 0; i < files.size(); ++i) {
-      if (files[i] == nullptr) continue;
-      ASSIGN_OR_RETURN(const Analysis analysis, AnalyzeSide(*files[i], requests[i], OnCard(workload, card)));
+    for (size_t i = 0; i < studies.size(); ++i) {
+      if (studies[i] == nullptr) continue;
+      ASSIGN_OR_RETURN(const Analysis analysis, AnalyzeSide(*studies[i], requests[i], OnCard(workload, card), options));
       there[i] = Summarize(analysis);
     }
     return there;
@@ -171,7 +176,7 @@ absl::StatusOr<Answered> AnswerCompare(const Options& given, const OpenModels& o
   ASSIGN_OR_RETURN(const Files opened, FilesOf(given, open));
   const Options options = given.like_base ? given : WithRuntimeOf(given, opened);
   std::vector<ComparedSide> sides;
-  std::vector<std::shared_ptr<const ModelFile>> files;  // of the sides; null for a saved report
+  std::vector<std::shared_ptr<Study>> studies;  // of the sides; null for a saved report
   Answered answer;
   ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
   Workload workload = cards.empty() ? options.workload : OnCard(options.workload, cards.front());
@@ -187,15 +192,13 @@ absl::StatusOr<Answered> AnswerCompare(const Options& given, const OpenModels& o
         RETURN_IF_ERROR(TakeOver(side, like));
         workload = cards.empty() ? like.workload : OnCard(like.workload, cards.front());
       }
-      files.push_back(nullptr);
+      studies.push_back(nullptr);
       sides.push_back(std::move(side));
       continue;
     }
     if (!request.batch) request.batch = saved_batch;
-    workload.addresses = DrawsSteps(options);
-    workload.training_bounds = !cards.empty() || HasBudget(options);
-    files.push_back(file);
-    ASSIGN_OR_RETURN(Analysis analysis, AnalyzeSide(*file, request, workload));
+    studies.push_back(std::make_shared<Study>(file));
+    ASSIGN_OR_RETURN(Analysis analysis, AnalyzeSide(*studies.back(), request, workload, options));
     sides.push_back(ComparedOf(analysis));
     models.push_back(analysis.parameters);
     if (DrawsSteps(options)) sides.back().analysis = std::make_shared<const Analysis>(std::move(analysis));
@@ -209,13 +212,13 @@ absl::StatusOr<Answered> AnswerCompare(const Options& given, const OpenModels& o
   sides.erase(sides.begin());
   auto comparison = std::make_shared<Comparison>(Compare(std::move(base), std::move(sides)));
   comparison->amp_dtype = HalfTypeOfHeads(*comparison);
-  if (comparison->amp_dtype != DType::kUnknown && files.front() && !Asks(options.workload)) {
+  if (comparison->amp_dtype != DType::kUnknown && studies.front() && !Asks(options.workload)) {
     Workload autocast = options.workload;
     autocast.run.autocast = comparison->amp_dtype;
-    ASSIGN_OR_RETURN(const Analysis amp, AnalyzeSide(*files.front(), requests.front(), std::move(autocast)));
+    ASSIGN_OR_RETURN(const Analysis amp, AnalyzeSide(*studies.front(), requests.front(), std::move(autocast), options));
     comparison->base_amp = Summarize(amp);
   }
-  ASSIGN_OR_RETURN(comparison->limits, LimitsOfSides(*comparison, requests, files, workload, options));
+  ASSIGN_OR_RETURN(comparison->limits, LimitsOfSides(*comparison, requests, studies, workload, options));
   if (options.max_increase_percent) comparison->gate = CheckGate(*comparison, *options.max_increase_percent);
   Report& report = answer.report;
   report.command = options.command;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyzer/analysis/analysis.h"
+#include "analyzer/analysis/study.h"
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/run/work.h"
@@ -55,26 +56,26 @@ struct MeasuredCard {
 
 class CardNeeds {
  public:
-  explicit CardNeeds(Meter& meter) : meter_(meter) {}
+  explicit CardNeeds(Study& study) : study_(study) {}
 
   absl::StatusOr<MeasuredCard*> Of(const Card& card, const Workload& workload) {
     for (MeasuredCard& measured : measured_) {
       if (measured.mode == workload.mode && RunsAlike(measured.card, card)) return &measured;
     }
     MeasuredCard measured{card, workload.mode, {}, std::nullopt};
-    ASSIGN_OR_RETURN(BatchNeeds batches, BatchNeeds::Create(meter_, workload));
+    ASSIGN_OR_RETURN(BatchNeeds batches, BatchNeeds::Create(study_, workload));
     if (const absl::StatusOr<Need> asked = batches.At(batches.start()); asked.ok()) {
       measured.asked = *asked;
       measured.batches = std::move(batches);
     } else {
-      ASSIGN_OR_RETURN(measured.asked, meter_.MeasureNeed(workload));
+      ASSIGN_OR_RETURN(measured.asked, study_.NeedOf(workload));
     }
     measured_.push_back(std::move(measured));
     return &measured_.back();
   }
 
  private:
-  Meter& meter_;
+  Study& study_;
   std::deque<MeasuredCard> measured_;
 };
 
@@ -100,7 +101,7 @@ absl::StatusOr<CardFit> FitCard(CardNeeds& needs, const Workload& asked, const C
 }
 
 // The fastest ways to train on as many samples per step.
-absl::StatusOr<Table> Together(Meter& meter, const Workload& workload, const Card& target) {
+absl::StatusOr<Table> Together(Study& study, const Workload& workload, const Card& target) {
   const absl::StatusOr<RooflineCard> rates =
       target.gpu ? RooflineOf(*target.gpu) : absl::StatusOr<RooflineCard>(DefaultRoofline());
   if (!rates.ok()) return JointTable({}, "", 0);
@@ -108,16 +109,16 @@ absl::StatusOr<Table> Together(Meter& meter, const Workload& workload, const Car
   request.limit_bytes = target.usable_bytes;
   request.card = target.gpu ? &*target.gpu : nullptr;
   request.rates = *rates;
-  ASSIGN_OR_RETURN(const ImportedModel* model, meter.Model(workload.bindings));
+  ASSIGN_OR_RETURN(const Shared<ImportedModel> model, study.Import(workload.bindings));
   const int64_t batch = workload.bindings.batch.value_or(model->info.file_batch);
-  return JointTable(ChooseJointly(meter, workload, request), rates->name, batch * workload.run.accumulate);
+  return JointTable(ChooseJointly(study, workload, request), rates->name, batch * workload.run.accumulate);
 }
 
 // What is asked about, its part without cards.
-absl::StatusOr<Report> StartReport(const ModelFile& file, const Options& options, Workload workload) {
+absl::StatusOr<Report> StartReport(Study& study, const Options& options, Workload workload) {
   workload.mode = PartsOf(workload.mode).front();
-  ASSIGN_OR_RETURN(const Analysis analysis, Analyze(file, workload));
-  RETURN_IF_ERROR(CheckNames(options.workload.run, analysis.graph));
+  ASSIGN_OR_RETURN(const Analysis analysis, study.Expected(workload));
+  RETURN_IF_ERROR(CheckNames(options.workload.run, *analysis.graph));
   RETURN_IF_ERROR(CheckFreeze(options.workload.run, analysis));
   Report report;
   report.command = options.command;
@@ -139,14 +140,14 @@ absl::StatusOr<Answered> AnswerFit(const Options& given, const OpenModels& open)
   const Options options = WithRuntimeOf(given, {file});
   Workload workload = options.workload;
   if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
-  workload.bindings = WithBatchOption(*file, workload.bindings);
-  ASSIGN_OR_RETURN(Report report, StartReport(*file, options, workload));
+  Study study(file);
+  workload.bindings = WithBatchOption(study, workload.bindings);
+  ASSIGN_OR_RETURN(Report report, StartReport(study, options, workload));
   if (const auto note = RuntimeNote(given, options, {file}, {""})) report.notes.push_back(*note);
   Answered answer;
   answer.warnings = WarningsAmong(report.notes);
   if (options.strict) RETURN_IF_ERROR(CheckStrict(answer.warnings));
-  Meter meter(*file);
-  CardNeeds needs(meter);
+  CardNeeds needs(study);
   std::vector<CardFit>& cards = std::get<FitPart>(report.part).cards;
   for (const Card& target : targets) {
     ASSIGN_OR_RETURN(CardFit card, FitCard(needs, workload, target));
@@ -154,7 +155,7 @@ absl::StatusOr<Answered> AnswerFit(const Options& given, const OpenModels& open)
     cards.push_back(std::move(card));
   }
   ASSIGN_OR_RETURN(std::optional<Diagnostic> arena,
-                   BetterArena(meter, OnCard(workload, targets.front()), targets.front().usable_bytes, options.units));
+                   BetterArena(study, OnCard(workload, targets.front()), targets.front().usable_bytes, options.units));
   if (arena) report.notes.push_back(*std::move(arena));
   // Ways for the first card that is too small.
   size_t small = 0;
@@ -165,10 +166,10 @@ absl::StatusOr<Answered> AnswerFit(const Options& given, const OpenModels& open)
     workload = OnCard(std::move(workload), target);
     workload.mode = PartsOf(workload.mode).front();
     const AdviceRequest request{target.gpu ? &*target.gpu : nullptr, kPlanIterations};
-    ASSIGN_OR_RETURN(ways, WaysToFit(meter, workload, target.usable_bytes, request));
+    ASSIGN_OR_RETURN(ways, WaysToFit(study, workload, target.usable_bytes, request));
   }
   if (small < targets.size() && workload.mode == Mode::kTraining && work::HasLeft(work::kAdviceShare)) {
-    ASSIGN_OR_RETURN(Table together, Together(meter, workload, targets[small]));
+    ASSIGN_OR_RETURN(Table together, Together(study, workload, targets[small]));
     report.tables.push_back(std::move(together));
   }
   report.tables.push_back(WaysTable(ways, targets.size() > 1 && small < targets.size() ? targets[small].name : ""));

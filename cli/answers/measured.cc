@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "analyzer/analysis/analysis.h"
+#include "analyzer/analysis/study.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/timeline.h"
 #include "cli/answers/answers.h"
@@ -163,7 +164,7 @@ absl::StatusOr<Answered> AnswerMeasured(const Options& options, const OpenModels
   ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(options, open, 0));
   Workload workload = options.workload;
   if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
-  ASSIGN_OR_RETURN(const Analysis analysis, Analyze(*file, workload));
+  ASSIGN_OR_RETURN(const Analysis analysis, Study(file).Expected(workload));
   const RunFigures& figures = *MainFigures(analysis);
   Answered answer;
   Report& report = answer.report;

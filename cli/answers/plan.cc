@@ -7,6 +7,8 @@
 
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/analysis/enact.h"
+#include "analyzer/analysis/figures.h"
+#include "analyzer/analysis/study.h"
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
 #include "cli/answers/answers.h"
@@ -72,12 +74,12 @@ absl::StatusOr<Workload> WorkloadOf(const Options& options) {
   return workload;
 }
 
-absl::StatusOr<LargestBatch> LargestOf(const ModelFile& file, const Workload& workload, const PlanRequest& request) {
+absl::StatusOr<LargestBatch> LargestOf(Study& study, const Workload& workload, const PlanRequest& request) {
   if (!request.budget_bytes) {
     return UsageError("--max-batch wants a budget", {"try: ... --budget 16GiB   # or --gpu NAME"});
   }
   if (workload.bindings.batch) return UsageError("--batch and --max-batch: choose one");
-  return FindLargestBatch(file, workload, request);
+  return FindLargestBatch(study, workload, request);
 }
 
 Run RunWith(Run run, const ModulePlan& plan) {
@@ -85,45 +87,47 @@ Run RunWith(Run run, const ModulePlan& plan) {
   return run;
 }
 
-absl::StatusOr<Analysis> AnalyzeWith(const ImportedModel& model, Workload workload, const ModulePlan& plan) {
+absl::StatusOr<Analysis> AnalyzeWith(Study& study, Workload workload, const ModulePlan& plan) {
   workload.run = RunWith(workload.run, plan);
-  return AnalyzeImported(model, workload);
+  ASSIGN_OR_RETURN(Analysis analysis, study.Ask(workload));
+  RETURN_IF_ERROR(study.AddAddresses(workload, analysis));
+  return analysis;
 }
 
 // Bytes alive, step by step: what AnalyzeWith would draw, without its allocator.
-absl::StatusOr<std::vector<int64_t>> CourseWith(const TrainingParts& parts, const Workload& workload,
+absl::StatusOr<std::vector<int64_t>> CourseWith(const Lowered& lowered, const Workload& workload,
                                                 const ModulePlan& plan) {
-  ASSIGN_OR_RETURN(Enacted enacted, EnactLowered(*parts.lowered, RunWith(parts.run, plan)));
+  ASSIGN_OR_RETURN(Enacted enacted, EnactLowered(lowered, RunWith(workload.run, plan)));
   return TrainingCourse(std::move(enacted), workload);
 }
 
 // What formats that draw every step want of each plan: the analysis with it, and the code that applies it.
-absl::StatusOr<std::vector<PlanPart::Drawn>> DrawPlans(const ImportedModel& model, const Workload& workload,
-                                                       const PlanAnswer& answer, std::string_view card) {
+absl::StatusOr<std::vector<PlanPart::Drawn>> DrawPlans(Study& study, const Workload& workload, const PlanAnswer& answer,
+                                                       std::string_view card) {
   std::vector<PlanPart::Drawn> drawn;
-  ASSIGN_OR_RETURN(const Lowered lowered, Prepare(model.graph, workload.run));
+  ASSIGN_OR_RETURN(const Shared<ImportedModel> model, study.Import(workload.bindings));
+  ASSIGN_OR_RETURN(const Shared<Lowered> lowered, study.Lower(workload.bindings, workload.run));
   for (const ModulePlan& plan : answer.plans) {
     if (plan.segments.empty()) {
       drawn.emplace_back();
       continue;
     }
-    ASSIGN_OR_RETURN(Analysis analysis, AnalyzeWith(model, workload, plan));
-    const absl::StatusOr<EmittedCode> code = EmitPytorch(lowered, model.info, answer.baseline, plan, card);
+    ASSIGN_OR_RETURN(Analysis analysis, AnalyzeWith(study, workload, plan));
+    const absl::StatusOr<EmittedCode> code = EmitPytorch(*lowered, model->info, answer.baseline, plan, card);
     drawn.push_back({std::make_shared<const Analysis>(std::move(analysis)), code.ok() ? code->text : ""});
   }
   return drawn;
 }
 
 // The chosen plan as something to run rather than to read.
-absl::StatusOr<EmittedCode> EmitChosen(const ImportedModel& model, const Workload& workload, const PlanAnswer& plans,
+absl::StatusOr<EmittedCode> EmitChosen(const ModelInfo& info, const Lowered& lowered, const PlanAnswer& plans,
                                        std::string_view card, std::string_view form) {
   const ModulePlan& plan = *Chosen(plans);
   EmittedCode code;
   if (form == "json") {
-    code.text = EmitPlanJson(model.info, plan);
+    code.text = EmitPlanJson(info, plan);
   } else {
-    ASSIGN_OR_RETURN(const Lowered lowered, Prepare(model.graph, workload.run));
-    ASSIGN_OR_RETURN(code, EmitPytorch(lowered, model.info, plans.baseline, plan, card));
+    ASSIGN_OR_RETURN(code, EmitPytorch(lowered, info, plans.baseline, plan, card));
   }
   std::copy_if(plans.diagnostics.begin(), plans.diagnostics.end(), std::back_inserter(code.diagnostics),
                [](const Diagnostic& note) { return note.code == Code::kPlanOverLimit; });
@@ -140,20 +144,17 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
   if (smallest != nullptr) workload = OnCard(std::move(workload), *smallest);
   ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(options, open, 0));
   RETURN_IF_ERROR(CheckTrainable(*file));
-  workload.bindings = WithBatchOption(*file, workload.bindings);
+  Study study(file);
+  workload.bindings = WithBatchOption(study, workload.bindings);
   PlanPart part;
   if (options.max_batch) {
-    ASSIGN_OR_RETURN(part.largest_batch, LargestOf(*file, workload, request));
+    ASSIGN_OR_RETURN(part.largest_batch, LargestOf(study, workload, request));
     workload.bindings.batch = std::max<int64_t>(1, part.largest_batch->batch);
   }
-  ASSIGN_OR_RETURN(ImportedModel imported, file->Import(workload.bindings));
-  const auto model = std::make_shared<const ImportedModel>(std::move(imported));
-  workload.addresses = DrawsSteps(options);
-  workload.keep_parts = true;
-  ASSIGN_OR_RETURN(Analysis baseline, AnalyzeImported(*model, workload));
-  const std::shared_ptr<const TrainingParts> parts = std::exchange(baseline.parts, nullptr);
-  workload.keep_parts = false;
-  RETURN_IF_ERROR(CheckNames(options.workload.run, baseline.graph));
+  ASSIGN_OR_RETURN(Analysis baseline, study.Ask(workload));
+  ASSIGN_OR_RETURN(const Shared<ImportedModel> model, study.Import(workload.bindings));
+  ASSIGN_OR_RETURN(const Shared<Lowered> lowered, study.Lower(workload.bindings, workload.run));
+  RETURN_IF_ERROR(CheckNames(options.workload.run, *baseline.graph));
   RETURN_IF_ERROR(CheckFreeze(options.workload.run, baseline));
   const bool on_device = request.budget_line == BudgetLine::kDevice;
   const int64_t present_bytes = on_device ? baseline.training->device_bytes : baseline.training->peak_bytes;
@@ -161,29 +162,29 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
   if (HasBudget(options)) request.budget_bytes = budget.bytes;
   part.request = request;
 
-  ASSIGN_OR_RETURN(part.answer, PlanModel(*model, workload, request,
-                                          {parts->lowered.get(), parts->enacted.get(), &*baseline.training}));
+  ASSIGN_OR_RETURN(part.answer, PlanModel(study, workload, request));
   Answered answer;
   const ModulePlan* const chosen = Chosen(part.answer);
   if (chosen != nullptr) {
-    answer.emit = [model, workload, plans = part.answer, card = request.clock.card.name](std::string_view form) {
-      return EmitChosen(*model, workload, plans, card, form);
+    answer.emit = [model, lowered, plans = part.answer, card = request.clock.card.name](std::string_view form) {
+      return EmitChosen(model->info, *lowered, plans, card, form);
     };
     // A chosen plan is expected to fit: only several cards, or strictness, may still say no.
     const bool settled = cards.size() < 2 && !options.strict;
     if (!options.emit.empty() && options.exports.empty() && settled) return answer;
   }
   if (chosen != nullptr && !chosen->segments.empty()) {
-    ASSIGN_OR_RETURN(part.live_bytes, CourseWith(*parts, workload, *chosen));
+    ASSIGN_OR_RETURN(part.live_bytes, CourseWith(*lowered, workload, *chosen));
   }
   std::vector<Limit> limits;
   if (HasBudget(options)) limits.push_back(budget);
-  ASSIGN_OR_RETURN(part.held, VerdictsOfPlan(*model, workload, part, limits, cards, options.units));
+  ASSIGN_OR_RETURN(part.held, VerdictsOfPlan(study, workload, part, limits, cards, options.units));
   if (!part.answer.chosen && request.budget_bytes && !options.max_batch) {
-    part.smaller_batch = FindSmallerBatch(*file, workload, request, baseline.batch);
+    part.smaller_batch = FindSmallerBatch(study, workload, request, baseline.batch);
   }
   if (DrawsSteps(options)) {
-    ASSIGN_OR_RETURN(part.drawn, DrawPlans(*model, workload, part.answer, request.clock.card.name));
+    RETURN_IF_ERROR(study.AddAddresses(workload, baseline));
+    ASSIGN_OR_RETURN(part.drawn, DrawPlans(study, workload, part.answer, request.clock.card.name));
     part.baseline = std::make_shared<const Analysis>(baseline);
   }
   // The analysis has told what importing and lowering had to say; what is new is the planner's own.

@@ -15,14 +15,11 @@ struct PlannedNeed {
   Need device, live;
 };
 
-absl::StatusOr<PlannedNeed> NeedWith(const ImportedModel& model, Workload workload, const ModulePlan* plan) {
-  workload.training_bounds = true;
-  workload.keep_parts = false;
-  workload.addresses = false;
+absl::StatusOr<PlannedNeed> NeedWith(Study& study, Workload workload, const ModulePlan* plan) {
   if (plan != nullptr) {
     for (const PlannedSegment& planned : plan->segments) workload.run.segments.push_back(planned.segment);
   }
-  ASSIGN_OR_RETURN(const Analysis analysis, AnalyzeImported(model, workload));
+  ASSIGN_OR_RETURN(const Analysis analysis, study.AskWithRange(workload));
   const RunFigures& figures = *analysis.training;
   PlannedNeed need{NeedOf(figures), {figures.peak_bytes, figures.peak_bytes, figures.peak_bytes}};
   if (figures.peak_high_bytes > 0) {
@@ -34,8 +31,8 @@ absl::StatusOr<PlannedNeed> NeedWith(const ImportedModel& model, Workload worklo
 
 class Holding {
  public:
-  Holding(const ImportedModel& model, const Workload& workload, const PlanPart& part)
-      : model_(model), workload_(workload), part_(part) {
+  Holding(Study& study, const Workload& workload, const PlanPart& part)
+      : study_(study), workload_(workload), part_(part) {
     plan_ = Chosen(part.answer);
     if (plan_ == nullptr && !part.answer.plans.empty()) plan_ = &LeastOf(part.answer.plans);
   }
@@ -43,10 +40,10 @@ class Holding {
   // On `card`, or as the plan was made where it is nullptr.
   absl::StatusOr<PlanPart::Held> On(const Limit& limit, const Card* card, bool live) {
     const Workload there = card != nullptr ? OnCard(workload_, *card) : workload_;
-    ASSIGN_OR_RETURN(const PlannedNeed as_it_is, NeedWith(model_, there, nullptr));
+    ASSIGN_OR_RETURN(const PlannedNeed as_it_is, NeedWith(study_, there, nullptr));
     PlannedNeed planned = as_it_is;
     if (plan_ != nullptr && !plan_->segments.empty()) {
-      ASSIGN_OR_RETURN(planned, NeedWith(model_, there, plan_));
+      ASSIGN_OR_RETURN(planned, NeedWith(study_, there, plan_));
     }
     PlanPart::Held held{limit, live ? as_it_is.live : as_it_is.device, live ? planned.live : planned.device,
                         Verdict::kDoesNotFit};
@@ -55,7 +52,7 @@ class Holding {
   }
 
  private:
-  const ImportedModel& model_;
+  Study& study_;
   const Workload& workload_;
   const PlanPart& part_;
   const ModulePlan* plan_ = nullptr;
@@ -63,11 +60,11 @@ class Holding {
 
 }  // namespace
 
-absl::StatusOr<std::vector<PlanPart::Held>> VerdictsOfPlan(const ImportedModel& model, const Workload& workload,
-                                                           const PlanPart& part, const std::vector<Limit>& limits,
+absl::StatusOr<std::vector<PlanPart::Held>> VerdictsOfPlan(Study& study, const Workload& workload, const PlanPart& part,
+                                                           const std::vector<Limit>& limits,
                                                            const std::vector<Card>& cards, ByteUnit units) {
   std::vector<PlanPart::Held> all;
-  Holding holding(model, workload, part);
+  Holding holding(study, workload, part);
   for (const Limit& limit : limits) {
     ASSIGN_OR_RETURN(PlanPart::Held held, holding.On(limit, nullptr, part.request.budget_line == BudgetLine::kLive));
     all.push_back(std::move(held));

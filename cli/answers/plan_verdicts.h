@@ -13,8 +13,8 @@ namespace onnx_mem {
 
 // `limits` (a budget), then every card, with the step as it is and with the chosen plan of `part`; without a chosen one
 // with the plan that takes least. `workload` is that of the plan, `part` has its request and its answer.
-absl::StatusOr<std::vector<PlanPart::Held>> VerdictsOfPlan(const ImportedModel& model, const Workload& workload,
-                                                           const PlanPart& part, const std::vector<Limit>& limits,
+absl::StatusOr<std::vector<PlanPart::Held>> VerdictsOfPlan(Study& study, const Workload& workload, const PlanPart& part,
+                                                           const std::vector<Limit>& limits,
                                                            const std::vector<Card>& cards, ByteUnit units);
 
 }  // namespace onnx_mem

@@ -137,7 +137,7 @@ bool MatchesInPlace(const std::string& pattern, const Analysis& analysis) {
       ModulesOf(analysis.training ? analysis.training->program : analysis.inference->program);
   return std::any_of(modules.begin(), modules.end(),
                      [&](const std::string& path) { return compiled->FoundIn(path); }) ||
-         std::any_of(analysis.graph.nodes.begin(), analysis.graph.nodes.end(),
+         std::any_of(analysis.graph->nodes.begin(), analysis.graph->nodes.end(),
                      [&](const Node& node) { return compiled->FoundIn(node.name); });
 }
 

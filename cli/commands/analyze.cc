@@ -1,5 +1,5 @@
 // onnx-mem MODEL: what a training step and an inference need, at one batch or several.
-#include <vector>
+#include <utility>
 
 #include "analyzer/graph/status_macros.h"
 #include "cli/answers/answers.h"
@@ -16,8 +16,8 @@ absl::StatusOr<Answer> RunAnalyze(const Options& given) {
     return AnalyzeModels(options);
   }
   if (AsksForSaved(options)) {
-    ASSIGN_OR_RETURN(const Answered saved, AnswerSaved(options));
-    return AnswerOf(saved, options);
+    ASSIGN_OR_RETURN(Answered saved, AnswerSaved(options));
+    return AnswerOf(std::move(saved), options);
   }
   ASSIGN_OR_RETURN(Answered answered, AnswerAnalyze(options));
   if (answered.savings && !options.quiet) {
@@ -25,7 +25,7 @@ absl::StatusOr<Answer> RunAnalyze(const Options& given) {
     std::get<AnalyzePart>(answered.report.part).savings =
         answered.savings(first_screen ? Advice::kFirstScreen : Advice::kWhole);
   }
-  return AnswerOf(answered, options);
+  return AnswerOf(std::move(answered), options);
 }
 
 }  // namespace onnx_mem

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/analysis/analysis.h"
+#include "analyzer/analysis/study.h"
 #include "analyzer/check/findings.h"
 #include "analyzer/graph/bytes.h"
 #include "analyzer/graph/status_macros.h"
@@ -36,7 +37,7 @@ struct Coverage {
 Coverage RuleCoverage(const Analysis& analysis) {
   Coverage coverage;
   const bool recorded = analysis.info.from_record;
-  coverage.total = recorded ? analysis.info.node_count : static_cast<int64_t>(analysis.graph.nodes.size());
+  coverage.total = recorded ? analysis.info.node_count : static_cast<int64_t>(analysis.graph->nodes.size());
   coverage.known = coverage.total;
   for (const Diagnostic& diagnostic : analysis.diagnostics) {
     if (diagnostic.code == kNoRule) coverage.known = std::min(coverage.known, coverage.total - diagnostic.count);
@@ -78,7 +79,7 @@ Table CoverageTable(const Analysis& analysis) {
     table.rows.push_back({std::move(what), coverage.known, coverage.total});
   };
   add("nodes with a memory rule", RuleCoverage(analysis));
-  if (!analysis.graph.nodes.empty()) add("outputs with a known size", ShapeCoverage(analysis.graph));
+  if (!analysis.graph->nodes.empty()) add("outputs with a known size", ShapeCoverage(*analysis.graph));
   add("operators with a module path", ModuleCoverage(MainFigures(analysis)->program));
   return table;
 }
@@ -98,21 +99,20 @@ Diagnostic VerdictFinding(const RunSummary& run, const Limit& limit, const Optio
   return finding;
 }
 
-absl::StatusOr<std::vector<Diagnostic>> Verdicts(const ModelFile& file, Workload workload,
-                                                 const std::vector<Card>& cards, const Options& options) {
-  workload.training_bounds = true;
-  ASSIGN_OR_RETURN(const Analysis analysis, Analyze(file, workload));
+absl::StatusOr<std::vector<Diagnostic>> Verdicts(Study& study, const Workload& workload, const std::vector<Card>& cards,
+                                                 const Options& options) {
+  ASSIGN_OR_RETURN(const Analysis analysis, study.AskWithRange(workload));
   const RunSummary run = Summarize(analysis);
-  ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsOfRun(file, run, workload, cards, options));
+  ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsOfRun(study, run, workload, cards, options));
   std::vector<Diagnostic> verdicts;
   for (const Limit& limit : limits) verdicts.push_back(VerdictFinding(run, limit, options));
   return verdicts;
 }
 
 // The batch at which effects are told, and where it comes from.
-Diagnostic BatchNote(const ModelFile& file, const Bindings& bindings, const Analysis& analysis) {
+Diagnostic BatchNote(Study& study, const Bindings& bindings, const Analysis& analysis) {
   Diagnostic note{.code = Code::kBatch, .severity = Severity::kNote};
-  const bool asked = !bindings.inputs.empty() || WithBatchOption(file, bindings).batch;
+  const bool asked = !bindings.inputs.empty() || WithBatchOption(study, bindings).batch;
   note.message = absl::StrFormat("effects are told at batch %d%s", analysis.batch,
                                  asked                ? ""
                                  : analysis.batch > 1 ? ", the file's"
@@ -142,25 +142,25 @@ absl::StatusOr<Answer> RunCheck(const Options& given_options) {
     return UsageError("check tells effects at one batch", {"try: a single --batch"});
   }
   ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> opened, ModelOf(given_options, {}, 0));
-  const ModelFile& file = *opened;
+  Study study(opened);
   const Options options = WithRuntimeOf(given_options, {opened});
   ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
   Workload workload = cards.empty() ? options.workload : OnCard(options.workload, cards.front());
   if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
   const Bindings given = workload.bindings;
-  ASSIGN_OR_RETURN(workload.bindings, file.WithSizes(given));
-  ASSIGN_OR_RETURN(const Analysis analysis, Analyze(file, workload));
+  ASSIGN_OR_RETURN(workload.bindings, opened->WithSizes(given));
+  ASSIGN_OR_RETURN(const Analysis analysis, study.Expected(workload));
   Report report;
   report.command = options.command;
   report.model = SummarizeModel(analysis);
   report.verbose = true;
   report.tables = {CoverageTable(analysis)};
   report.shown_table = "coverage";
-  report.notes = CheckExport(file, workload, analysis);
-  report.notes.push_back(BatchNote(file, given, analysis));
+  report.notes = CheckExport(study, workload, analysis);
+  report.notes.push_back(BatchNote(study, given, analysis));
   NameSizes(given, workload.bindings, report.notes.back());
   if (!cards.empty() || HasBudget(options)) {
-    ASSIGN_OR_RETURN(const std::vector<Diagnostic> verdicts, Verdicts(file, workload, cards, options));
+    ASSIGN_OR_RETURN(const std::vector<Diagnostic> verdicts, Verdicts(study, workload, cards, options));
     report.notes.insert(report.notes.begin(), verdicts.begin(), verdicts.end());
   }
   for (Diagnostic& note : report.notes) note = WithCommands(std::move(note), options);

@@ -39,9 +39,10 @@ constexpr auto kRows = std::to_array<CommandRow>({
 
 }  // namespace
 
-Answer AnswerOf(const Answered& answered, const Options& options) {
-  return {Present(answered.report, options), answered.warnings, answered.yes ? ExitCode::kYes : ExitCode::kNo,
-          answered.made_from};
+Answer AnswerOf(Answered answered, const Options& options) {
+  Answer answer{Present(answered.report, options), answered.warnings, answered.yes ? ExitCode::kYes : ExitCode::kNo};
+  answer.answered = std::make_shared<const Answered>(std::move(answered));
+  return answer;
 }
 
 absl::Span<const CommandRow> CommandRows() { return kRows; }

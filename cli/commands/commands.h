@@ -22,11 +22,11 @@ struct Answer {
   std::string text;                  // for stdout
   std::vector<Diagnostic> warnings;  // for stderr
   ExitCode exit_code = ExitCode::kYes;
-  std::shared_ptr<const void> made_from = nullptr;  // what Answered::made_from holds
+  std::shared_ptr<const Answered> answered = nullptr;  // what it shows, where it shows one report
 };
 
 // `answered` as the user wants to see it.
-Answer AnswerOf(const Answered& answered, const Options& options);
+Answer AnswerOf(Answered answered, const Options& options);
 
 struct CommandRow {
   std::string_view name;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/analysis/analysis.h"
+#include "analyzer/analysis/study.h"
 #include "analyzer/graph/status_macros.h"
 #include "cli/answers/answers.h"
 #include "cli/answers/cards.h"
@@ -114,7 +115,6 @@ absl::StatusOr<Answer> AnalyzeModels(const Options& given) {
   const Options options = WithRuntimeOf(given, files);
   ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
   Workload workload = cards.empty() ? options.workload : OnCard(options.workload, cards.front());
-  workload.training_bounds = !cards.empty() || HasBudget(options);
   if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
   Report report;
   report.command = options.command;
@@ -126,10 +126,11 @@ absl::StatusOr<Answer> AnalyzeModels(const Options& given) {
   std::vector<std::string> trained;  // with --freeze, a part for each model
   for (size_t i = 0; i < files.size(); ++i) {
     const std::string& path = options.operands[i];
-    const ModelFile& file = *files[i];
-    ASSIGN_OR_RETURN(const Analysis analysis, Analyze(file, workload));
+    Study study(files[i]);
+    const bool judged = !cards.empty() || HasBudget(options);
+    ASSIGN_OR_RETURN(const Analysis analysis, judged ? study.AskWithRange(workload) : study.Expected(workload));
     const RunSummary run = Summarize(analysis);
-    ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsOfRun(file, run, workload, cards, options));
+    ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsOfRun(study, run, workload, cards, options));
     const std::optional<Verdict> verdict = VerdictOf({run}, limits);
     if (verdict) worst = std::max(worst.value_or(*verdict), *verdict);
     AddRows(analysis, run, verdict, models, layers);

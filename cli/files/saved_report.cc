@@ -17,17 +17,17 @@ absl::Status BadReport(const std::string& path, std::string_view what) {
                      {"expected: a report of onnx-mem MODEL -o report.json"});
 }
 
-int64_t IntAt(const Json& object, const std::string& key) {
+int64_t IntAt(const Json& object, std::string_view key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
 }
 
-std::string TextAt(const Json& object, const std::string& key) {
+std::string TextAt(const Json& object, std::string_view key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-void ReadInterval(const Json& object, const std::string& key, int64_t& low, int64_t& high) {
+void ReadInterval(const Json& object, std::string_view key, int64_t& low, int64_t& high) {
   const auto interval = object.find(key);
   if (interval == object.end() || !interval->is_array() || interval->size() != 2) return;
   if (!interval->at(0).is_number_integer() || !interval->at(1).is_number_integer()) return;
@@ -40,22 +40,18 @@ std::optional<PartSummary> PartAt(const Json& run, const char* key) {
   const auto found = run.find(key);
   if (found == run.end() || !found->is_object() || !found->contains("peak_bytes")) return std::nullopt;
   PartSummary part;
-  part.peak_bytes = IntAt(*found, "peak_bytes");
-  part.first_step_peak_bytes = IntAt(*found, "first_step_peak_bytes");
-  part.allocated_peak_bytes = IntAt(*found, "allocated_peak_bytes");
-  part.reserved_peak_bytes = IntAt(*found, "reserved_peak_bytes");
-  part.device_bytes = IntAt(*found, "device_bytes");
-  part.context_bytes = IntAt(*found, "context_bytes");
-  part.workspace_bytes = IntAt(*found, "workspace_bytes");
+  for (const PeakRow& row : kPeakRows) {
+    if (row.is_range()) {
+      ReadInterval(*found, row.key, part.*row.value, part.*row.high);
+    } else {
+      part.*row.value = IntAt(*found, row.key);
+    }
+  }
   part.steps = IntAt(*found, "steps");
-  ReadInterval(*found, "allocated_interval_bytes", part.allocated_low_bytes, part.allocated_high_bytes);
-  ReadInterval(*found, "context_interval_bytes", part.context_low_bytes, part.context_high_bytes);
-  ReadInterval(*found, "device_interval_bytes", part.device_low_bytes, part.device_high_bytes);
-  ReadInterval(*found, "peak_interval_bytes", part.peak_low_bytes, part.peak_high_bytes);
   const auto breakdown = found->find("breakdown");
   if (breakdown == found->end() || !breakdown->is_object()) return std::nullopt;
   for (size_t c = 0; c < kNumCategories; ++c) {
-    part.breakdown[c] = IntAt(*breakdown, std::string(NameOf(static_cast<Category>(c))));
+    part.breakdown[c] = IntAt(*breakdown, NameOf(static_cast<Category>(c)));
   }
   // An inference's activations are one category.
   part.breakdown[static_cast<size_t>(Category::kTransientActivations)] += IntAt(*breakdown, "activations");
@@ -77,13 +73,9 @@ absl::StatusOr<RunSummary> RunOf(const Json& runs, const std::string& path, std:
   run.training = PartAt(*chosen, "training");
   run.inference = PartAt(*chosen, "inference");
   if (!run.training && !run.inference) return BadReport(path, "its run has no figures");
-  if (run.training) {
-    run.end_of_forward_bytes = IntAt(chosen->at("training"), "end_of_forward_bytes");
-    run.saved_activation_bytes = IntAt(chosen->at("training"), "saved_activation_bytes");
-  }
-  if (const auto flops = chosen->find("flops"); flops != chosen->end() && flops->is_object()) {
-    run.forward_flops = IntAt(*flops, "forward");
-    run.backward_flops = IntAt(*flops, "backward");
+  for (const PassRow& row : kPassRows) {
+    const auto object = chosen->find(row.object);
+    if (object != chosen->end() && object->is_object()) run.*row.value = IntAt(*object, row.key);
   }
   return run;
 }

@@ -16,7 +16,7 @@
 //
 // The names stand in onnx_mem::api, beside and never among those of the implementation. Nothing is thrown but by
 // Result::value() and where memory runs out for an answer; nothing is printed; the same question has the same answer.
-// Any number of threads may ask, also of one Model. Nothing but the standard library is needed to compile this file.
+// Any number of threads may ask, also of one Model. Only the standard library and figures.inc beside it are included.
 #ifndef ONNX_MEM_ONNX_MEM_H_
 #define ONNX_MEM_ONNX_MEM_H_
 
@@ -51,9 +51,9 @@ struct Error {
 // A T, or the Error that stands in its place. `*` and `->` want ok().
 template <class T>
 class [[nodiscard]] Result {
- public:
+ public:  // NOLINTBEGIN(google-explicit-constructor)
   Result(T value) : either_(std::move(value)) {}
-  Result(Error error) : either_(std::move(error)) {}
+  Result(Error error) : either_(std::move(error)) {}  // NOLINTEND(google-explicit-constructor)
 
   bool ok() const { return either_.index() == 0; }
   explicit operator bool() const { return ok(); }
@@ -161,16 +161,13 @@ class ONNX_MEM_EXPORT Report {
 struct Interval {
   int64_t low_bytes = 0, high_bytes = 0;
 };
-// Of one training step (its steady state) or one inference.
+// Of one training step (its steady state) or one inference. The members, their units and what they mean are the rows of
+// figures.inc, here and in Run and Plan: peak_bytes, device_bytes, device_interval ...
 struct Figures {
-  int64_t peak_bytes = 0;                 // alive at once, exact sizes, each storage once
-  std::optional<Interval> peak_interval;  // given what the file does not say
-  int64_t first_step_peak_bytes = 0;      // training: step 1, in which optimizer state first appears
-  int64_t allocated_peak_bytes = 0;       // torch.cuda.max_memory_allocated
-  Interval allocated_interval;            // with what the file leaves open and what libraries may take
-  int64_t reserved_peak_bytes = 0;        // torch.cuda.max_memory_reserved
-  int64_t device_bytes = 0;               // nvidia-smi: with the CUDA context
-  Interval device_interval;               // low and high; device_bytes is what is expected
+#define ONNX_MEM_PEAK(member, ...) int64_t member = 0;
+#define ONNX_MEM_RANGE(stem, ...) Interval stem##_interval;
+#define ONNX_MEM_OPEN_RANGE(stem, ...) std::optional<Interval> stem##_interval;
+#include "figures.inc"
   std::string verdict;  // fits: high is within every limit; may-fit: device_bytes is; does-not-fit; "": no limit
   std::vector<std::pair<std::string, int64_t>> breakdown;   // sums to peak_bytes; categories and order of the JSON
   std::string peak_phase, peak_op, peak_node, peak_module;  // when: "backward", "convolution_backward"
@@ -178,12 +175,11 @@ struct Figures {
 };
 struct Run {
   int64_t batch = 1;
-  std::optional<Figures> training, inference;                    // as far as Workload::mode asks
-  int64_t end_of_forward_bytes = 0, saved_activation_bytes = 0;  // alive and held for backward when the forward ends
-  int64_t forward_flops = 0, backward_flops = 0;
-  std::optional<int64_t> recompute_flops;  // with Workload::segments
+  std::optional<Figures> training, inference;  // as far as Workload::mode asks
+#define ONNX_MEM_PASS(member, ...) int64_t member = 0;
+#define ONNX_MEM_PLAN_PASS(member, ...) std::optional<int64_t> member;  // with Workload::segments
+#include "figures.inc"
 };
-
 struct ModelSummary {
   std::string path, producer;
   int64_t nodes = 0, parameters = 0, parameter_bytes = 0, buffer_bytes = 0;
@@ -194,11 +190,9 @@ struct Answer {
   Report report;
 };
 struct Held {
-  std::string name;
+  std::string name, verdict;  // of a card, or "" of a size; the worst
   int64_t limit_bytes = 0;
-  std::string verdict;
-};  // on a card, or "" a size; the worst
-
+};
 struct Analysis : Answer {
   ModelSummary model;
   std::vector<Run> runs;   // one per batch; of several cards as on the first
@@ -210,11 +204,11 @@ struct Plan {
   int64_t id = 0;
   std::string method, label;                    // none, sqrt, chen, chain, dag, habit, given; "layer1", "7 blocks"
   std::vector<Segment> segments;                // what Workload::segments takes
-  std::map<std::string, std::string> settings;  // of the process's environment; what follows is measured with them
-  int64_t peak_bytes = 0, first_step_peak_bytes = 0, allocated_peak_bytes = 0, device_bytes = 0;
-  int64_t recompute_flops = 0;
-  double slowdown = 0;     // more work of the step, as a fraction
-  bool dominated = false;  // another plan is better in both; people choose it by habit
+  std::map<std::string, std::string> settings;  // of the process's environment; the rows that follow are with them
+#define ONNX_MEM_PLAN_PEAK(member, ...) int64_t member = 0;
+#define ONNX_MEM_COST(type, member, ...) type member = 0;
+#include "figures.inc"
+  bool dominated = false;  // another plan is better in both; this one is what many write by hand
 };
 struct Plans : Answer {
   std::string status;                       // feasible, infeasible (proven), unknown

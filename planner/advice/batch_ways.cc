@@ -26,7 +26,7 @@ Proposal InParts(const Situation& s, int64_t parts) {
   const int64_t accumulate = s.workload.run.accumulate * parts;
   Proposal change{absl::StrCat("batch ", micro, ", accumulate ", accumulate),
                   {"-b", absl::StrCat(micro), "--accumulate", absl::StrCat(accumulate)},
-                  s.enacted.batch_statistics ? absl::StrCat("BatchNorm sees ", micro) : "",
+                  s.enacted->batch_statistics ? absl::StrCat("BatchNorm sees ", micro) : "",
                   Price::kTime,
                   s.workload};
   change.workload.bindings.batch = micro;

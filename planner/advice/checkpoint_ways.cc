@@ -36,7 +36,7 @@ std::vector<Proposal> ProposeCheckpoints(const Situation& s) {
   request.time_limit_s = 0;
   request.iteration_limit = s.plan_iterations;
   request.plans_alone = true;
-  const absl::StatusOr<PlanAnswer> answer = PlanModel(s.model, s.workload, request, {&s.lowered, &s.enacted});
+  const absl::StatusOr<PlanAnswer> answer = PlanModel(s.study, s.workload, request);
   if (!answer.ok()) return {};
   std::vector<Proposal> changes;
   if (answer->chosen && NamesModules(answer->plans[*answer->chosen])) {

@@ -15,7 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "analyzer/devices/verdict.h"
-#include "planner/advice/meter.h"
+#include "planner/advice/footprint.h"
 #include "planner/advice/savings.h"
 #include "planner/advice/way.h"
 
@@ -32,13 +32,13 @@ inline constexpr int64_t kLargestBatch = int64_t{1} << 30;
 
 // The largest batch of `workload` (its own batch is where the search starts) whose device bytes are at most
 // `limit_bytes`. Errors: static-batch and other errors of Analyze where the batch cannot be changed.
-absl::StatusOr<FittingBatch> FindLargestBatch(Meter& meter, const Workload& workload, int64_t limit_bytes);
+absl::StatusOr<FittingBatch> FindLargestBatch(Study& study, const Workload& workload, int64_t limit_bytes);
 
 // What a workload needs at one batch after another; what was measured is not measured again.
 class BatchNeeds {
  public:
-  // `meter` outlives it. Errors: those of Meter::Model.
-  static absl::StatusOr<BatchNeeds> Create(Meter& meter, const Workload& workload);
+  // `study` outlives it. Errors: those of Study::Import.
+  static absl::StatusOr<BatchNeeds> Create(Study& study, const Workload& workload);
 
   int64_t start() const { return start_; }  // the workload's own batch, where searches begin
 
@@ -50,10 +50,10 @@ class BatchNeeds {
   std::map<int64_t, int64_t> Known(int64_t Need::*figure) const;
 
  private:
-  BatchNeeds(Meter& meter, Workload workload) : meter_(&meter), workload_(std::move(workload)) {}
+  BatchNeeds(Study& study, Workload workload) : study_(&study), workload_(std::move(workload)) {}
   void SetBatch(int64_t batch);
 
-  Meter* meter_;
+  Study* study_;
   Workload workload_;
   std::vector<std::string> inputs_;  // of the model
   int64_t start_ = 1;
@@ -78,7 +78,7 @@ struct FitWay {
 
 // Changes with which `workload`, which needs more than `limit_bytes`, needs no more, cheapest first; combinations of
 // two or three where no single one at the price of time or less is enough. Empty where nothing helps.
-absl::StatusOr<std::vector<FitWay>> WaysToFit(Meter& meter, const Workload& workload, int64_t limit_bytes,
+absl::StatusOr<std::vector<FitWay>> WaysToFit(Study& study, const Workload& workload, int64_t limit_bytes,
                                               const AdviceRequest& request);
 
 }  // namespace onnx_mem

@@ -12,7 +12,7 @@ std::vector<Proposal> ProposeInPlace(const Situation& s) {
 }
 
 std::vector<Proposal> ProposeInPlaceNorms(const Situation& s) {
-  if (s.workload.run.inplace != "auto" || s.workload.mode != Mode::kTraining || !s.enacted.batch_statistics) return {};
+  if (s.workload.run.inplace != "auto" || s.workload.mode != Mode::kTraining || !s.enacted->batch_statistics) return {};
   Proposal change{"BatchNorm in place with its activation",
                   {"--inplace", "norms"},
                   "inplace_abn, LeakyReLU for ReLU",

@@ -100,8 +100,8 @@ Proposal Frozen(const Situation& s, std::string what, std::string pattern, std::
 
 std::vector<Proposal> ProposeFrozenPrefix(const Situation& s) {
   if (s.workload.mode != Mode::kTraining) return {};
-  const Names trained = TrainedNames(s.enacted);
-  const Names head = HeadOf(s.model.graph, trained, TrainedInFile(s.enacted));
+  const Names trained = TrainedNames(*s.enacted);
+  const Names head = HeadOf(s.model->graph, trained, TrainedInFile(*s.enacted));
   if (head.empty() || head.size() == trained.size()) return {};
   if (const std::string module = ModuleOf(head, trained); !module.empty()) {
     return {Frozen(s, absl::StrCat("train ", module, " alone"), absl::StrCat("^(?!", Escaped(module), "\\.)"),
@@ -119,12 +119,12 @@ std::vector<Proposal> ProposeFrozenMatrix(const Situation& s) {
   constexpr int64_t kLargePart = 4;  // at least one in so many
   if (s.workload.mode != Mode::kTraining) return {};
   const Parameter* largest = nullptr;
-  for (const Parameter& parameter : s.enacted.parameters) {
+  for (const Parameter& parameter : s.enacted->parameters) {
     if (parameter.has_gradient && (largest == nullptr || parameter.bytes > largest->bytes)) largest = &parameter;
   }
-  if (largest == nullptr || largest->bytes == 0 || largest->bytes < s.enacted.parameter_bytes / kLargePart) return {};
+  if (largest == nullptr || largest->bytes == 0 || largest->bytes < s.enacted->parameter_bytes / kLargePart) return {};
   return {Frozen(s, absl::StrCat("freeze ", largest->name), absl::StrCat("^", Escaped(largest->name), "$"),
-                 absl::StrCat(largest->bytes * 100 / s.enacted.parameter_bytes, " % of the parameters in it"))};
+                 absl::StrCat(largest->bytes * 100 / s.enacted->parameter_bytes, " % of the parameters in it"))};
 }
 
 }  // namespace onnx_mem

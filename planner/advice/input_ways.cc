@@ -50,8 +50,8 @@ std::vector<Proposal> ProposeSmallerInput(const Situation& s) {
   if (!s.workload.bindings.dims.empty()) return HalveNamed(s);
   Proposal change{"", {}, "another task", Price::kTask, s.workload};
   bool images = false;
-  for (TensorId id : s.model.graph.inputs) {
-    const Tensor& input = s.model.graph.tensors[id];
+  for (TensorId id : s.model->graph.inputs) {
+    const Tensor& input = s.model->graph.tensors[id];
     Dims dims = input.shape.dims;
     const std::vector<size_t> axes = SizeAxes(input);
     if (!input.shape.known() || !Halve(dims, axes)) continue;

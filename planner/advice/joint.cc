@@ -55,8 +55,8 @@ Proposal WithPlan(const Proposal& change, const ModulePlan& plan) {
 
 class Joint {
  public:
-  Joint(Meter& meter, const Workload& workload, const JointRequest& request)
-      : meter_(meter), workload_(workload), request_(request) {}
+  Joint(Study& study, const Workload& workload, const JointRequest& request)
+      : study_(study), workload_(workload), request_(request) {}
 
   std::vector<JointRun> Run() {
     for (const Base& base : Bases()) TryBase(base);
@@ -70,7 +70,7 @@ class Joint {
  private:
   // What `propose` has for the run with `change`; nothing where the model cannot do that.
   std::vector<Proposal> Of(const Proposal& change, std::vector<Proposal> (*propose)(const Situation&)) {
-    absl::StatusOr<Situation> situation = SituationOf(meter_, change.workload);
+    absl::StatusOr<Situation> situation = SituationOf(study_, change.workload);
     if (!situation.ok()) return {};
     situation->card = request_.card;
     situation->budget_bytes = request_.limit_bytes;
@@ -115,8 +115,6 @@ class Joint {
   void TryPlans(const Proposal& change, bool same_numbers) {
     const struct Run& run = change.workload.run;
     if (!run.segments.empty() || !run.checkpointed.empty()) return;
-    const absl::StatusOr<Situation> s = SituationOf(meter_, change.workload);
-    if (!s.ok()) return;
     PlanRequest request;
     request.budget_bytes = request_.limit_bytes;
     request.clock.card = request_.rates;
@@ -124,7 +122,7 @@ class Joint {
     request.iteration_limit = request_.plan_iterations;
     request.offload = request_.rates.link_bandwidth > 0;
     request.plans_alone = true;
-    const absl::StatusOr<PlanAnswer> answer = PlanModel(s->model, change.workload, request, {&s->lowered, &s->enacted});
+    const absl::StatusOr<PlanAnswer> answer = PlanModel(study_, change.workload, request);
     if (!answer.ok() || !answer->chosen) return;
     std::vector<size_t> fitting;
     for (size_t i = *answer->chosen; i < answer->plans.size(); ++i) {  // by falling bytes
@@ -141,14 +139,14 @@ class Joint {
 
   absl::StatusOr<JointRun> Measure(Proposal change, bool same_numbers) {
     const Workload& workload = change.workload;
-    ASSIGN_OR_RETURN(const Enacted* enacted, meter_.Enact(workload));
-    ASSIGN_OR_RETURN(const ImportedModel* model, meter_.Model(workload.bindings));
-    ASSIGN_OR_RETURN(const RunFigures figures, TrainingFigures(*enacted, WithTorchOf(model->info, workload)));
+    ASSIGN_OR_RETURN(const Shared<Enacted> enacted, study_.Enact(workload));
+    ASSIGN_OR_RETURN(const Shared<ImportedModel> model, study_.Import(workload.bindings));
+    ASSIGN_OR_RETURN(const Shared<RunFigures> figures, study_.Figures(workload));
     const int64_t micro = workload.bindings.batch.value_or(model->info.file_batch);
     const int64_t samples = std::max<int64_t>(1, micro) * workload.run.accumulate;
-    const TimeEstimate time = EstimateTime(figures.program, request_.rates, {}, workload.run.accumulate);
+    const TimeEstimate time = EstimateTime(figures->program, request_.rates, {}, workload.run.accumulate);
     const bool fewer = enacted->batch_statistics && workload.run.accumulate != workload_.run.accumulate;
-    JointRun run{.change = std::move(change), .device_bytes = figures.device_bytes, .peak_bytes = figures.peak_bytes};
+    JointRun run{.change = std::move(change), .device_bytes = figures->device_bytes, .peak_bytes = figures->peak_bytes};
     run.ns_per_sample = time.step_ns / samples;
     run.same_numbers = same_numbers;
     if (fewer) run.batch_norm_sees = micro;
@@ -173,7 +171,7 @@ class Joint {
     return some;
   }
 
-  Meter& meter_;
+  Study& study_;
   const Workload& workload_;
   const JointRequest& request_;
   std::vector<JointRun> runs_;
@@ -181,8 +179,8 @@ class Joint {
 
 }  // namespace
 
-std::vector<JointRun> ChooseJointly(Meter& meter, const Workload& workload, const JointRequest& request) {
-  return Joint(meter, workload, request).Run();
+std::vector<JointRun> ChooseJointly(Study& study, const Workload& workload, const JointRequest& request) {
+  return Joint(study, workload, request).Run();
 }
 
 }  // namespace onnx_mem

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "analyzer/devices/roofline.h"
-#include "planner/advice/meter.h"
+#include "planner/advice/footprint.h"
 #include "planner/advice/way.h"
 
 namespace onnx_mem {
@@ -39,7 +39,7 @@ struct JointRun {
 
 // The frontier of memory against time for a sample, the fastest first: of all runs that train on the same numbers, then
 // those of others that no run beats in both. `workload` is of training. Empty where nothing fits.
-std::vector<JointRun> ChooseJointly(Meter& meter, const Workload& workload, const JointRequest& request);
+std::vector<JointRun> ChooseJointly(Study& study, const Workload& workload, const JointRequest& request);
 
 }  // namespace onnx_mem
 

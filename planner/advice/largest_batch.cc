@@ -10,9 +10,9 @@
 
 namespace onnx_mem {
 
-absl::StatusOr<BatchNeeds> BatchNeeds::Create(Meter& meter, const Workload& workload) {
-  ASSIGN_OR_RETURN(const ImportedModel* model, meter.Model(workload.bindings));
-  BatchNeeds needs(meter, workload);
+absl::StatusOr<BatchNeeds> BatchNeeds::Create(Study& study, const Workload& workload) {
+  ASSIGN_OR_RETURN(const Shared<ImportedModel> model, study.Import(workload.bindings));
+  BatchNeeds needs(study, workload);
   for (TensorId id : model->graph.inputs) needs.inputs_.push_back(model->graph.tensors[id].name);
   needs.start_ = std::max<int64_t>(workload.bindings.batch.value_or(model->info.file_batch), 1);
   needs.bound_to_ = needs.start_;
@@ -38,14 +38,14 @@ absl::StatusOr<int64_t> BatchNeeds::ExpectedAt(int64_t batch) {
     return need.expected_bytes;
   }
   SetBatch(batch);
-  ASSIGN_OR_RETURN(const Footprint footprint, meter_->Measure(workload_));
+  ASSIGN_OR_RETURN(const Footprint footprint, FootprintOf(*study_, workload_));
   return footprint.device_bytes;
 }
 
 absl::StatusOr<Need> BatchNeeds::At(int64_t batch) {
   if (const auto known = known_.find(batch); known != known_.end()) return known->second;
   SetBatch(batch);
-  ASSIGN_OR_RETURN(const Need need, meter_->MeasureNeed(workload_));
+  ASSIGN_OR_RETURN(const Need need, study_->NeedOf(workload_));
   known_.emplace(batch, need);
   return need;
 }
@@ -56,8 +56,8 @@ std::map<int64_t, int64_t> BatchNeeds::Known(int64_t Need::*figure) const {
   return known;
 }
 
-absl::StatusOr<FittingBatch> FindLargestBatch(Meter& meter, const Workload& workload, int64_t limit_bytes) {
-  ASSIGN_OR_RETURN(BatchNeeds needs, BatchNeeds::Create(meter, workload));
+absl::StatusOr<FittingBatch> FindLargestBatch(Study& study, const Workload& workload, int64_t limit_bytes) {
+  ASSIGN_OR_RETURN(BatchNeeds needs, BatchNeeds::Create(study, workload));
   const auto expected = [&](int64_t batch) { return needs.ExpectedAt(batch); };
   return BatchSearch(expected, limit_bytes).Run(needs.start());
 }

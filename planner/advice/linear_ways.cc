@@ -51,9 +51,9 @@ const Parameter* BiasOf(const Parameter& weight, const std::vector<Parameter>& p
 }  // namespace
 
 std::vector<Proposal> ProposeSmallerLinear(const Situation& s) {
-  const auto [first, second] = LargestPair(s.enacted.parameters);
+  const auto [first, second] = LargestPair(s.enacted->parameters);
   if (first == nullptr || first->dims[0] % 2 != 0) return {};
-  if (first->bytes + second->bytes < s.enacted.parameter_bytes / kLargePart) return {};
+  if (first->bytes + second->bytes < s.enacted->parameter_bytes / kLargePart) return {};
   const int64_t between = first->dims[0] / 2;
   Proposal change{absl::StrCat("half as many features between ", first->module, " and ", second->module),
                   {},
@@ -67,7 +67,7 @@ std::vector<Proposal> ProposeSmallerLinear(const Situation& s) {
     change.workload.bindings.inputs[parameter.name] = std::move(dims);
   };
   reshape(*first, 0);
-  if (const Parameter* bias = BiasOf(*first, s.enacted.parameters)) reshape(*bias, 0);
+  if (const Parameter* bias = BiasOf(*first, s.enacted->parameters)) reshape(*bias, 0);
   reshape(*second, 1);
   return {change};
 }

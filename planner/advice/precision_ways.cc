@@ -23,7 +23,7 @@ DType HalfTypeOf(const Gpu* card) {
 std::string FlagOf(DType dtype) { return dtype == DType::kBFloat16 ? "bf16" : "fp16"; }
 
 bool IsFullPrecision(const Situation& s) {
-  return !s.workload.run.dtype && !s.workload.run.autocast && HasParametersIn(s.enacted, DType::kFloat32);
+  return !s.workload.run.dtype && !s.workload.run.autocast && HasParametersIn(*s.enacted, DType::kFloat32);
 }
 
 std::vector<Proposal> AllInHalf(const Situation& s, std::string cost, Price price) {

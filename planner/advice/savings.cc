@@ -17,11 +17,11 @@ int64_t Warnings(const std::vector<Diagnostic>& diagnostics) {
 }
 
 // Other sizes may bring shapes that nobody can infer; their bytes would be missing and look like a saving.
-absl::Status CheckUnderstood(Meter& meter, const Bindings& before, const Bindings& after) {
+absl::Status CheckUnderstood(Study& study, const Bindings& before, const Bindings& after) {
   if (before == after) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const ImportedModel* old_model, meter.Model(before));
+  ASSIGN_OR_RETURN(const Shared<ImportedModel> old_model, study.Import(before));
   const int64_t old_warnings = Warnings(old_model->diagnostics);
-  ASSIGN_OR_RETURN(const ImportedModel* new_model, meter.Model(after));
+  ASSIGN_OR_RETURN(const Shared<ImportedModel> new_model, study.Import(after));
   if (Warnings(new_model->diagnostics) <= old_warnings) return absl::OkStatus();
   return absl::FailedPreconditionError("the model is understood less well with these sizes");
 }
@@ -34,31 +34,32 @@ bool IsAsked(Price price, const std::set<Price>& found, size_t prices) {
 
 }  // namespace
 
-absl::StatusOr<Saving> MeasureChange(Meter& meter, const Workload& workload, const Footprint& now, Proposal change) {
-  RETURN_IF_ERROR(CheckUnderstood(meter, workload.bindings, change.workload.bindings));
+absl::StatusOr<Saving> MeasureChange(Study& study, const Workload& workload, const Footprint& now, Proposal change) {
+  RETURN_IF_ERROR(CheckUnderstood(study, workload.bindings, change.workload.bindings));
   Saving saving;
-  ASSIGN_OR_RETURN(saving.footprint, meter.Measure(change.workload));
+  ASSIGN_OR_RETURN(saving.footprint, FootprintOf(study, change.workload));
   saving.change = std::move(change);
   saving.saves_bytes = now.device_bytes - saving.footprint.device_bytes;
   const int64_t extra = saving.footprint.recompute_flops - now.recompute_flops;
-  if (saving.footprint.step_flops > 0) {
-    saving.extra_compute = static_cast<double>(extra) / static_cast<double>(saving.footprint.step_flops);
+  const int64_t step_flops = saving.footprint.forward_flops + saving.footprint.backward_flops;
+  if (step_flops > 0) {
+    saving.extra_compute = static_cast<double>(extra) / static_cast<double>(step_flops);
   }
   return saving;
 }
 
-absl::StatusOr<std::vector<Saving>> RankSavings(Meter& meter, const Workload& workload, const AdviceRequest& request) {
-  ASSIGN_OR_RETURN(const Footprint now, meter.Measure(workload));
+absl::StatusOr<std::vector<Saving>> RankSavings(Study& study, const Workload& workload, const AdviceRequest& request) {
+  ASSIGN_OR_RETURN(const Footprint now, FootprintOf(study, workload));
   std::vector<Saving> savings;
   std::set<Price> found;
   for (const WayRow& row : WayRows()) {
     if (!work::HasLeft(work::kAdviceShare)) break;
     if (request.prices > 0 && !IsAsked(row.price, found, request.prices)) continue;
-    ASSIGN_OR_RETURN(Situation situation, SituationOf(meter, workload));
+    ASSIGN_OR_RETURN(Situation situation, SituationOf(study, workload));
     situation.card = request.card;
     situation.plan_iterations = request.plan_iterations;
     for (Proposal& change : row.propose(situation)) {
-      absl::StatusOr<Saving> saving = MeasureChange(meter, workload, now, std::move(change));
+      absl::StatusOr<Saving> saving = MeasureChange(study, workload, now, std::move(change));
       if (!saving.ok()) continue;  // the model cannot do it
       if (saving->saves_bytes < now.device_bytes / kWorthwhile) continue;
       found.insert(saving->change.price);

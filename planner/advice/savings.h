@@ -1,4 +1,4 @@
-// A run -> what would save most of its memory: every way (ways.cc), each measured by the meter, largest first.
+// A run -> what would save most of its memory: every way (ways.cc), each measured, largest first.
 #ifndef ONNX_MEM_PLANNER_ADVICE_SAVINGS_H_
 #define ONNX_MEM_PLANNER_ADVICE_SAVINGS_H_
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "planner/advice/meter.h"
+#include "planner/advice/footprint.h"
 #include "planner/advice/way.h"
 
 namespace onnx_mem {
@@ -28,11 +28,11 @@ struct AdviceRequest {
 
 // Measures `change` against `now`, the run without it. Errors: those of Analyze, and FailedPrecondition where the
 // changed model is understood less well than before (what it reports would be no saving).
-absl::StatusOr<Saving> MeasureChange(Meter& meter, const Workload& workload, const Footprint& now, Proposal change);
+absl::StatusOr<Saving> MeasureChange(Study& study, const Workload& workload, const Footprint& now, Proposal change);
 
 // `workload` is a training step or, with mode kInference, an inference. Only what saves at least a hundredth of the
 // bytes on the device, largest saving first. Errors: those of Analyze for the run as it is.
-absl::StatusOr<std::vector<Saving>> RankSavings(Meter& meter, const Workload& workload, const AdviceRequest& request);
+absl::StatusOr<std::vector<Saving>> RankSavings(Study& study, const Workload& workload, const AdviceRequest& request);
 
 }  // namespace onnx_mem
 

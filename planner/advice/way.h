@@ -18,7 +18,7 @@
 #include "absl/types/span.h"
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/devices/gpus.h"
-#include "planner/advice/meter.h"
+#include "planner/advice/footprint.h"
 
 namespace onnx_mem {
 
@@ -45,17 +45,17 @@ struct Proposal {
 // What a way may look at: the run as it is, and the model with its dimensions bound.
 struct Situation {
   const Workload& workload;  // mode is kTraining or kInference
-  const ImportedModel& model;
-  const Enacted& enacted;
-  const Lowered& lowered;
+  Study& study;
+  Shared<ImportedModel> model;
+  Shared<Enacted> enacted;
   int64_t batch = 1;
   const Gpu* card = nullptr;                 // nullptr: not known
   std::optional<int64_t> budget_bytes = {};  // on the device; unset: as little as is worth it
   int64_t plan_iterations = 0;               // enactments that a search for checkpoint plans may take; 0: no search
 };
 
-// `workload` as the accountant has it; valid until it measures something else.
-absl::StatusOr<Situation> SituationOf(Meter& meter, const Workload& workload);
+// `workload` as `study` has it.
+absl::StatusOr<Situation> SituationOf(Study& study, const Workload& workload);
 
 struct WayRow {
   std::string_view name;

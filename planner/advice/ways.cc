@@ -30,13 +30,10 @@ constexpr auto kRows = std::to_array<WayRow>({
 
 absl::Span<const WayRow> WayRows() { return kRows; }
 
-absl::StatusOr<Situation> SituationOf(Meter& meter, const Workload& workload) {
-  ASSIGN_OR_RETURN(const Enacted* enacted, meter.Enact(workload));
-  Run run = workload.run;
-  run.training = workload.mode != Mode::kInference;
-  ASSIGN_OR_RETURN(const Lowered* lowered, meter.Lower(workload.bindings, run));
-  ASSIGN_OR_RETURN(const ImportedModel* model, meter.Model(workload.bindings));
-  return Situation{workload, *model, *enacted, *lowered, workload.bindings.batch.value_or(model->info.file_batch)};
+absl::StatusOr<Situation> SituationOf(Study& study, const Workload& workload) {
+  ASSIGN_OR_RETURN(const Shared<Enacted> enacted, study.Enact(workload));
+  ASSIGN_OR_RETURN(const Shared<ImportedModel> model, study.Import(workload.bindings));
+  return Situation{workload, study, model, enacted, workload.bindings.batch.value_or(model->info.file_batch)};
 }
 
 std::string_view NameOf(Price price) {

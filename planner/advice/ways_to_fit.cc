@@ -17,11 +17,11 @@ bool ChangesBatch(const Workload& from, const Workload& to) { return from.bindin
 
 class Ways {
  public:
-  Ways(Meter& meter, const Workload& workload, int64_t limit_bytes, const AdviceRequest& request)
-      : meter_(meter), workload_(workload), limit_bytes_(limit_bytes), request_(request) {}
+  Ways(Study& study, const Workload& workload, int64_t limit_bytes, const AdviceRequest& request)
+      : study_(study), workload_(workload), limit_bytes_(limit_bytes), request_(request) {}
 
   absl::StatusOr<std::vector<FitWay>> Run() {
-    ASSIGN_OR_RETURN(now_, meter_.Measure(workload_));
+    ASSIGN_OR_RETURN(now_, FootprintOf(study_, workload_));
     for (const WayRow& row : WayRows()) {
       if (!work::HasLeft(work::kAdviceShare)) break;
       RETURN_IF_ERROR(TrySingle(row));
@@ -42,7 +42,7 @@ class Ways {
   }
 
   std::vector<Proposal> Propose(const WayRow& row, const Workload& workload) {
-    absl::StatusOr<Situation> situation = SituationOf(meter_, workload);
+    absl::StatusOr<Situation> situation = SituationOf(study_, workload);
     if (!situation.ok()) return {};
     situation->card = request_.card;
     situation->budget_bytes = limit_bytes_;
@@ -53,7 +53,7 @@ class Ways {
   // Of the changes of a row, smallest first, the first one that is enough.
   absl::Status TrySingle(const WayRow& row) {
     for (Proposal& change : Propose(row, workload_)) {
-      absl::StatusOr<Saving> saving = MeasureChange(meter_, workload_, now_, std::move(change));
+      absl::StatusOr<Saving> saving = MeasureChange(study_, workload_, now_, std::move(change));
       if (!saving.ok()) continue;  // the model cannot do it
       if (saving->footprint.device_bytes <= limit_bytes_) {
         fitting_.push_back(*std::move(saving));
@@ -103,7 +103,7 @@ class Ways {
       change.change = first.change.change + ", " + change.change;
       if (!first.change.cost.empty()) change.cost = first.change.cost + (change.cost.empty() ? "" : "; ") + change.cost;
       change.price = std::max(change.price, first.change.price);
-      absl::StatusOr<Saving> saving = MeasureChange(meter_, workload_, now_, std::move(change));
+      absl::StatusOr<Saving> saving = MeasureChange(study_, workload_, now_, std::move(change));
       if (saving.ok()) return *std::move(saving);
     }
     return std::nullopt;
@@ -112,14 +112,14 @@ class Ways {
   FitWay WithLargestBatch(Saving saving) {
     FitWay way;
     if (!ChangesBatch(workload_, saving.change.workload) && work::HasLeft(work::kAdviceShare)) {
-      const absl::StatusOr<FittingBatch> largest = FindLargestBatch(meter_, saving.change.workload, limit_bytes_);
+      const absl::StatusOr<FittingBatch> largest = FindLargestBatch(study_, saving.change.workload, limit_bytes_);
       if (largest.ok()) way.largest_batch = largest->batch;
     }
     way.saving = std::move(saving);
     return way;
   }
 
-  Meter& meter_;
+  Study& study_;
   const Workload& workload_;
   int64_t limit_bytes_;
   AdviceRequest request_;
@@ -130,9 +130,9 @@ class Ways {
 
 }  // namespace
 
-absl::StatusOr<std::vector<FitWay>> WaysToFit(Meter& meter, const Workload& workload, int64_t limit_bytes,
+absl::StatusOr<std::vector<FitWay>> WaysToFit(Study& study, const Workload& workload, int64_t limit_bytes,
                                               const AdviceRequest& request) {
-  return Ways(meter, workload, limit_bytes, request).Run();
+  return Ways(study, workload, limit_bytes, request).Run();
 }
 
 }  // namespace onnx_mem

@@ -14,38 +14,21 @@ namespace {
 constexpr int64_t kReplayWork = 3;
 constexpr int64_t kPageBytes = int64_t{2} << 20;
 
-template <class T>
-std::shared_ptr<const T> Borrowed(const T* owned_elsewhere) {
-  return std::shared_ptr<const T>(std::shared_ptr<const T>(), owned_elsewhere);
-}
-
 }  // namespace
 
-absl::StatusOr<Accountant> Accountant::Create(const ImportedModel& model, const Workload& workload, const Clock& clock,
-                                              CostLine cost_line, KnownStep known) {
+absl::StatusOr<Accountant> Accountant::Create(Study& study, const Workload& workload, const Clock& clock,
+                                              CostLine cost_line) {
+  ASSIGN_OR_RETURN(const Shared<ImportedModel> model, study.Import(workload.bindings));
   Accountant accountant;
   accountant.clock_ = clock;
   accountant.cost_line_ = cost_line;
-  accountant.workload_ = WithTorchOf(model.info, workload);
+  accountant.workload_ = WithTorchOf(model->info, workload);
   accountant.workload_.mode = Mode::kTraining;
   accountant.workload_.run.training = true;
-  accountant.lowered_ = Borrowed(known.lowered);
-  if (known.lowered == nullptr) {
-    ASSIGN_OR_RETURN(Lowered lowered, Prepare(model.graph, accountant.workload_.run));
-    accountant.lowered_ = std::make_shared<const Lowered>(std::move(lowered));
-  }
-  accountant.baseline_ = Borrowed(known.enacted);
-  ++accountant.work_;  // so that what is tried does not depend on what was known
-  if (known.enacted == nullptr) {
-    ASSIGN_OR_RETURN(Enacted enacted, EnactLowered(accountant.lowered(), accountant.workload_.run));
-    accountant.baseline_ = std::make_shared<const Enacted>(std::move(enacted));
-  }
-  accountant.baseline_figures_ = Borrowed(known.figures);
-  if (known.figures == nullptr) {
-    ASSIGN_OR_RETURN(RunFigures figures, TrainingFigures(accountant.baseline(), accountant.workload_));
-    accountant.baseline_figures_ = std::make_shared<const RunFigures>(std::move(figures));
-  }
-  accountant.workload_.intervals = false;  // of plans: nobody reads them, and they take a replay each
+  ++accountant.work_;  // whether the study knew the step or not: what is tried does not depend on that
+  ASSIGN_OR_RETURN(accountant.lowered_, study.Lower(workload.bindings, accountant.workload_.run));
+  ASSIGN_OR_RETURN(accountant.baseline_, study.Enact(accountant.workload_));
+  ASSIGN_OR_RETURN(accountant.baseline_figures_, study.Figures(accountant.workload_));
   const MemoryProgram& steady = accountant.baseline_figures().program;
   for (const Buffer& buffer : steady.buffers) {
     const bool throughout = buffer.begin.value() == 0 && !steady.steps.contains(buffer.end);
@@ -133,10 +116,7 @@ Measured Accountant::MeasuredBy(const Enacted& enacted, const PeakFigures& figur
 
 void Accountant::SetFigures(const PeakFigures& figures, Measured& measured) {
   work_ += kReplayWork;
-  measured.peak_bytes = figures.peak_bytes;
-  measured.first_step_peak_bytes = figures.first_step_peak_bytes;
-  measured.allocated_peak_bytes = figures.allocated_peak_bytes;
-  measured.device_bytes = figures.device_bytes;
+  static_cast<PeakFigures&>(measured) = figures;
 }
 
 Measured Accountant::CostsOf(const Enacted& enacted) const {

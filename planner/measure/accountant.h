@@ -4,7 +4,6 @@
 #define ONNX_MEM_PLANNER_MEASURE_ACCOUNTANT_H_
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -28,10 +27,10 @@ struct Score {
 
 class Accountant {
  public:
-  // Lowers `model` once and enacts the step without any plan; segments of `workload.run` itself stay in place.
-  // `clock` and `cost_line` say what recomputation costs.
-  static absl::StatusOr<Accountant> Create(const ImportedModel& model, const Workload& workload, const Clock& clock,
-                                           CostLine cost_line, KnownStep known = {});
+  // The step without any plan is that of `study`; segments of `workload.run` itself stay in place. `clock` and
+  // `cost_line` say what recomputation costs.
+  static absl::StatusOr<Accountant> Create(Study& study, const Workload& workload, const Clock& clock,
+                                           CostLine cost_line);
 
   const Lowered& lowered() const { return *lowered_; }
   const Enacted& baseline() const { return *baseline_; }
@@ -70,7 +69,7 @@ class Accountant {
   absl::StatusOr<Measured> MeasureEnacted(const Enacted& enacted);
   // The same as if `allocator` handed out the memory.
   absl::StatusOr<Measured> MeasureWith(std::string_view allocator, const Enacted& enacted);
-  // What a card with `device_bytes` makes of it: analysis.h.
+  // What a card with `device_bytes` makes of it: figures.h.
   absl::StatusOr<std::optional<LimitedRun>> RunWithin(int64_t device_bytes, const Enacted& enacted) {
     return TrainingWithin(enacted, workload_, device_bytes);
   }
@@ -84,11 +83,10 @@ class Accountant {
     return time.recompute_ns + time.offload_ns - baseline_recompute_ns_;
   }
 
-  // What was known already belongs to who knew it.
-  std::shared_ptr<const Lowered> lowered_;
+  Shared<Lowered> lowered_;
   Workload workload_;
-  std::shared_ptr<const Enacted> baseline_;
-  std::shared_ptr<const RunFigures> baseline_figures_;
+  Shared<Enacted> baseline_;
+  Shared<RunFigures> baseline_figures_;
   int64_t optimizer_state_bytes_ = 0;  // there throughout the steady step
   int64_t optimizer_peak_bytes_ = 0;   // of the optimizer's own steps, which no plan changes
   int64_t work_ = 0;

@@ -14,8 +14,9 @@
 #include "absl/status/statusor.h"
 #include "analyzer/allocators/allocator.h"
 #include "analyzer/analysis/analysis.h"
+#include "analyzer/analysis/figures.h"
+#include "analyzer/analysis/study.h"
 #include "analyzer/devices/roofline.h"
-#include "analyzer/onnx/build/import.h"
 #include "analyzer/run/run.h"
 #include "planner/measure/granularity.h"
 
@@ -46,19 +47,11 @@ struct PlanRequest {
   std::vector<Segment> given;  // a plan to choose where it keeps the limits, and to show on the curve; empty: none
 };
 
-// What the accountant measures of one choice of segments. Bytes; FLOPs of multiply-adds counted as 2.
-struct Measured {
-  int64_t peak_bytes = 0;  // steady state, as RunFigures::peak_bytes
-  int64_t first_step_peak_bytes = 0;
-  int64_t allocated_peak_bytes = 0;
-  int64_t device_bytes = 0;
-  int64_t recompute_flops = 0;
-  int64_t offload_ns = 0;     // starting moves to the host and back, and waiting for those that nothing hides
-  int64_t host_bytes = 0;     // most on the host at once
-  int64_t recompute_ns = 0;   // by the clock: operators that are bound by memory traffic take time, not FLOPs
-  double slowdown = 0;        // extra work of the step, as a fraction, by the cost line
+// What the accountant measures of one choice of segments: peaks of the steady step without their ranges, and costs.
+struct Measured : PeakFigures {
+#define ONNX_MEM_COST(type, member, ...) type member = 0;
+#include "include/onnx_mem/figures.inc"
   double flops_slowdown = 0;  // extra multiply-adds, as a fraction of the step's
-  double time_slowdown = 0;   // extra time of the step, as a fraction, by the clock
 };
 
 struct PlannedSegment {
@@ -153,16 +146,9 @@ inline const ModulePlan* Chosen(const PlanAnswer& answer) {
   return answer.chosen ? &answer.plans[*answer.chosen] : nullptr;
 }
 
-// Plans for `model`, whose dimensions are bound, under `workload` (training). Where nothing can be wrapped the curve is
-// "none" alone. Errors: those of Analyze; unknown-method; those of `given`.
-// `known`: what of the step without a plan has been worked out already; it outlives the call.
-struct KnownStep {
-  const Lowered* lowered = nullptr;
-  const Enacted* enacted = nullptr;
-  const RunFigures* figures = nullptr;  // of `enacted`, by TrainingFigures
-};
-absl::StatusOr<PlanAnswer> PlanModel(const ImportedModel& model, const Workload& workload, const PlanRequest& request,
-                                     KnownStep known = {});
+// Plans for the model of `study` under `workload` (training). Where nothing can be wrapped the curve is "none" alone.
+// Errors: those of the study; unknown-method; those of `given`.
+absl::StatusOr<PlanAnswer> PlanModel(Study& study, const Workload& workload, const PlanRequest& request);
 
 }  // namespace onnx_mem
 

@@ -42,8 +42,8 @@ absl::StatusOr<int64_t> Largest(int64_t known, const Fits& fits) {
 
 class Finder {
  public:
-  Finder(const ModelFile& file, const Workload& workload, const PlanRequest& request)
-      : file_(file), workload_(workload), request_(request) {
+  Finder(Study& study, const Workload& workload, const PlanRequest& request)
+      : study_(study), workload_(workload), request_(request) {
     request_.given.clear();
     request_.plans_alone = true;
   }
@@ -78,14 +78,9 @@ class Finder {
   }
 
  private:
-  absl::StatusOr<ImportedModel> Import(int64_t batch) {
-    workload_.bindings.batch = batch;
-    return file_.Import(workload_.bindings);
-  }
-
   absl::StatusOr<Accountant> Account(int64_t batch) {
-    ASSIGN_OR_RETURN(const ImportedModel model, Import(batch));
-    return Accountant::Create(model, workload_, request_.clock, request_.cost_line);
+    workload_.bindings.batch = batch;
+    return Accountant::Create(study_, workload_, request_.clock, request_.cost_line);
   }
 
   bool Fits(const Accountant& accountant) const {
@@ -110,8 +105,7 @@ class Finder {
   }
 
   absl::StatusOr<std::optional<ModulePlan>> PlanFor(int64_t batch) {
-    ASSIGN_OR_RETURN(const ImportedModel model, Import(batch));
-    ASSIGN_OR_RETURN(Accountant accountant, Accountant::Create(model, workload_, request_.clock, request_.cost_line));
+    ASSIGN_OR_RETURN(Accountant accountant, Account(batch));
     if (Fits(accountant)) {
       ModulePlan plan;
       plan.method = plan.label = "none";
@@ -121,8 +115,7 @@ class Finder {
     if (!Leaves(accountant)) return std::nullopt;
     const auto nodes = static_cast<int64_t>(accountant.lowered().graph.nodes.size());
     request_.iteration_limit = std::clamp(kProbeWork / std::max<int64_t>(nodes, 1), kHandful, kProbeIterations);
-    const KnownStep known{&accountant.lowered(), &accountant.baseline(), &accountant.baseline_figures()};
-    ASSIGN_OR_RETURN(PlanAnswer answer, PlanModel(model, workload_, request_, known));
+    ASSIGN_OR_RETURN(PlanAnswer answer, PlanModel(study_, workload_, request_));
     if (!answer.chosen) return std::nullopt;
     return std::move(answer.plans[*answer.chosen]);
   }
@@ -156,21 +149,20 @@ class Finder {
     return !bound.infeasible;
   }
 
-  const ModelFile& file_;
+  Study& study_;
   Workload workload_;
   PlanRequest request_;
 };
 
 }  // namespace
 
-absl::StatusOr<LargestBatch> FindLargestBatch(const ModelFile& file, const Workload& workload,
-                                              const PlanRequest& request) {
-  return Finder(file, workload, request).Find();
+absl::StatusOr<LargestBatch> FindLargestBatch(Study& study, const Workload& workload, const PlanRequest& request) {
+  return Finder(study, workload, request).Find();
 }
 
-std::optional<SmallerBatch> FindSmallerBatch(const ModelFile& file, const Workload& workload,
-                                             const PlanRequest& request, int64_t batch, int tries) {
-  return Finder(file, workload, request).FindSmaller(batch, tries);
+std::optional<SmallerBatch> FindSmallerBatch(Study& study, const Workload& workload, const PlanRequest& request,
+                                             int64_t batch, int tries) {
+  return Finder(study, workload, request).FindSmaller(batch, tries);
 }
 
 }  // namespace onnx_mem

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "analyzer/onnx/build/import.h"
+#include "analyzer/analysis/study.h"
 #include "planner/measure/plan.h"
 
 namespace onnx_mem {
@@ -23,9 +23,8 @@ struct LargestBatch {
 // No batch beyond this is tried.
 inline constexpr int64_t kMostBatch = 1 << 16;
 
-// `request` has a budget; `workload.bindings.batch` is what is looked for. Errors: those of Import and PlanModel.
-absl::StatusOr<LargestBatch> FindLargestBatch(const ModelFile& file, const Workload& workload,
-                                              const PlanRequest& request);
+// `request` has a budget; `workload.bindings.batch` is what is looked for. Errors: those of PlanModel.
+absl::StatusOr<LargestBatch> FindLargestBatch(Study& study, const Workload& workload, const PlanRequest& request);
 
 // A smaller batch than `batch` for which a plan was found, and what it takes: a large one of them, not proven the
 // largest.
@@ -34,8 +33,8 @@ struct SmallerBatch {
   ModulePlan plan;
 };
 // nullopt: none was found, or the file's batch is fixed. At most `tries` batches are looked at.
-std::optional<SmallerBatch> FindSmallerBatch(const ModelFile& file, const Workload& workload,
-                                             const PlanRequest& request, int64_t batch, int tries = 5);
+std::optional<SmallerBatch> FindSmallerBatch(Study& study, const Workload& workload, const PlanRequest& request,
+                                             int64_t batch, int tries = 5);
 
 }  // namespace onnx_mem
 

@@ -540,10 +540,9 @@ std::vector<std::string> MethodNames() {
   return names;
 }
 
-absl::StatusOr<PlanAnswer> PlanModel(const ImportedModel& model, const Workload& workload, const PlanRequest& request,
-                                     KnownStep known) {
+absl::StatusOr<PlanAnswer> PlanModel(Study& study, const Workload& workload, const PlanRequest& request) {
   RETURN_IF_ERROR(CheckMethod(request.method));
-  ASSIGN_OR_RETURN(Accountant accountant, Accountant::Create(model, workload, request.clock, request.cost_line, known));
+  ASSIGN_OR_RETURN(Accountant accountant, Accountant::Create(study, workload, request.clock, request.cost_line));
   ASSIGN_OR_RETURN(const Prover prover,
                    Prover::Create(accountant, request.cost_line, request.budget_line, !request.plans_alone));
   Searches searches(request, accountant, prover);

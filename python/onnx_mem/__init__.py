@@ -12,6 +12,7 @@ It needs torch; analyze, plan, fit and compare of files do not. Errors are onnx_
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 from .errors import CannotRecord, Error, reported
 
@@ -27,7 +28,7 @@ _HOME = {
 __all__ = ["CannotRecord", "Error", "__version__", *_HOME]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     """torch is imported by what needs it only."""
     if name not in _HOME:
         raise AttributeError(f"module 'onnx_mem' has no attribute '{name}'")
@@ -37,7 +38,7 @@ def __getattr__(name: str):
 
 
 @reported
-def _imported(home: str):
+def _imported(home: str) -> Any:
     return importlib.import_module(home, __name__)
 
 

@@ -2,25 +2,28 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from .errors import Error
 
 
-def positional(args: tuple) -> tuple:
+def positional(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """(x, y) of f(model, x, y) and of f(model, (x, y)): one tuple or list alone stands for the arguments."""
     return tuple(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list)) else tuple(args)
 
 
-def examples(args, rest: tuple, kwargs: dict | None, inputs: dict) -> tuple[tuple, dict]:
+def examples(args: Any, rest: tuple[Any, ...], kwargs: dict[str, Any] | None,
+             inputs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """(args, kwargs) of a call f(model, args, *rest, kwargs=kwargs, **inputs).
 
     A dict behind a tuple stands for kwargs, as in f(model, (x,), {"mask": mask})."""
     if isinstance(args, (tuple, list)) and len(rest) == 1 and isinstance(rest[0], dict) and not kwargs:
-        rest, kwargs = (), rest[0]
+        kwargs = rest[0]
+        rest = ()
     return positional((args, *rest)), joined(kwargs, inputs)
 
 
-def joined(kwargs: dict | None, inputs: dict) -> dict:
+def joined(kwargs: dict[str, Any] | None, inputs: dict[str, Any]) -> dict[str, Any]:
     """Keyword inputs from `kwargs` and from the call itself.
 
     Raises Error with code "bad-argument" where a name is in both."""
@@ -30,7 +33,7 @@ def joined(kwargs: dict | None, inputs: dict) -> dict:
     return {**(kwargs or {}), **inputs}
 
 
-def split(words: dict) -> tuple[dict, dict]:
+def split(words: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """(inputs, options) of the keywords of analyze(), plan(), fit() and compare(): what holds a tensor is an input."""
     torch = sys.modules.get("torch")       # who has a tensor has imported it
     if torch is None:

@@ -8,6 +8,7 @@ import pathlib
 import shlex
 import shutil
 import subprocess
+from typing import Any
 
 from .errors import Error
 
@@ -43,7 +44,7 @@ def _is_script(path: str) -> bool:
         return f.read(2) == b"#!"
 
 
-def options_of(options: dict) -> list[str]:
+def options_of(options: dict[str, Any]) -> list[str]:
     """{"max_slowdown": "10%", "offload": True, "batch": [1, 8]} as the command line writes them.
 
     Underscores become dashes. True is a flag; None and False leave the option out; a list repeats the option (of
@@ -73,7 +74,7 @@ def _as_keywords(line: str) -> str:
     options, _, remark = line[len(start):].partition("   # ")
     words = shlex.split(options)
     given: dict[str, list[str]] = {}
-    for flag, value in zip(words[::2], words[1::2]):
+    for flag, value in zip(words[::2], words[1::2], strict=False):
         given.setdefault(flag.lstrip("-").replace("-", "_"), []).append(value)
     parts = []
     for name, values in given.items():
@@ -82,7 +83,7 @@ def _as_keywords(line: str) -> str:
     return "try: " + ", ".join(parts) + (f"   # {remark}" if remark else "")
 
 
-def run_json(arguments: list[str]) -> dict:
+def run_json(arguments: list[str]) -> dict[str, Any]:
     """The program's answer with --format json. An answer that is no (exit 1) is an answer.
 
     Raises:
@@ -101,7 +102,7 @@ def run_json(arguments: list[str]) -> dict:
     return answer
 
 
-def run_answer(arguments: list[str], folder: str) -> tuple[dict, str]:
+def run_answer(arguments: list[str], folder: str) -> tuple[dict[str, Any], str]:
     """(the answer, the screen that shows it), from one run.
 
     Raises:
@@ -116,7 +117,7 @@ def _text_of(path: str) -> str:
         return f.read()
 
 
-def run_emitted(arguments: list[str], folder: str) -> tuple[dict, str, str]:
+def run_emitted(arguments: list[str], folder: str) -> tuple[dict[str, Any], str, str]:
     """(the answer of plan, the screen that shows it, the code that applies it; "" without a chosen plan), from one run.
 
     Raises:

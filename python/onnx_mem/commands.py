@@ -6,6 +6,7 @@ import os
 import pathlib
 import sys
 import tempfile
+from typing import Any
 
 from . import _examples
 from ._program import options_of, run_answer, run_emitted
@@ -15,7 +16,8 @@ from .reports import Comparison, Fit, Plan, Report, answer_of
 
 
 @reported
-def analyze(x, *args, kwargs: dict | None = None, batch_dim=0, free: dict | None = None, **options) -> Report:
+def analyze(x: Any, *args: Any, kwargs: dict[str, Any] | None = None, batch_dim: Any = 0,
+            free: dict[str, Any] | None = None, **options: Any) -> Report:
     """What a training step and an inference take.
 
     Args:
@@ -33,22 +35,23 @@ def analyze(x, *args, kwargs: dict | None = None, batch_dim=0, free: dict | None
 
 
 @reported
-def plan(x, *args, budget: str | None = None, kwargs: dict | None = None, batch_dim=0,
-         free: dict | None = None, **options) -> Plan:
+def plan(x: Any, *args: Any, budget: str | None = None, kwargs: dict[str, Any] | None = None, batch_dim: Any = 0,
+         free: dict[str, Any] | None = None, **options: Any) -> Plan:
     """A checkpoint plan within `budget` ("4GiB"), the trade-off curve, and the code to apply; plan(...).apply(model)
     does. Arguments as of analyze."""
     return _asked(["plan"], [x], args, kwargs, batch_dim, free, {"budget": budget, **options})
 
 
 @reported
-def fit(x, *args, kwargs: dict | None = None, batch_dim=0, free: dict | None = None, **options) -> Fit:
+def fit(x: Any, *args: Any, kwargs: dict[str, Any] | None = None, batch_dim: Any = 0,
+        free: dict[str, Any] | None = None, **options: Any) -> Fit:
     """The batches that fit gpu="..." or gpu_memory="24GiB": safe, expected, impossible. Arguments as of analyze."""
     return _asked(["fit"], [x], args, kwargs, batch_dim, free, options)
 
 
 @reported
-def compare(a, b=None, *args, kwargs: dict | None = None, batch_dim=0, free: dict | None = None,
-            **options) -> Comparison:
+def compare(a: Any, b: Any = None, *args: Any, kwargs: dict[str, Any] | None = None, batch_dim: Any = 0,
+            free: dict[str, Any] | None = None, **options: Any) -> Comparison:
     """What b takes more or less than a; where both are modules, the same example inputs serve both.
 
     Prediction against reality: b is the path of a snapshot (torch.cuda.memory._dump_snapshot), or None beside
@@ -56,7 +59,8 @@ def compare(a, b=None, *args, kwargs: dict | None = None, batch_dim=0, free: dic
     return _asked(["compare"], [a] if b is None else [a, b], args, kwargs, batch_dim, free, options)
 
 
-def _asked(command, models, args, kwargs, batch_dim, free, options):
+def _asked(command: list[str], models: list[Any], args: Any, kwargs: dict[str, Any] | None, batch_dim: Any,
+           free: dict[str, Any] | None, options: dict[str, Any]) -> Any:
     files = tempfile.TemporaryDirectory(prefix="onnx-mem-")
     inputs, options = _examples.split(options)
     args, kwargs = _examples.positional(args), _examples.joined(kwargs, inputs)
@@ -68,7 +72,7 @@ def _asked(command, models, args, kwargs, batch_dim, free, options):
     arguments = [*command, *paths, *options_of(options)]
     if command == ["plan"]:
         answer, screen, code = run_emitted(arguments, files.name)
-        made = answer_of(answer, screen, arguments, files)
+        made: Any = answer_of(answer, screen, arguments, files)
         made.code = code
         if hasattr(models[0], "gradient_checkpointing_enable"):
             from ._checkpoint.hugging_face import beside
@@ -77,12 +81,12 @@ def _asked(command, models, args, kwargs, batch_dim, free, options):
     return answer_of(*run_answer(arguments, files.name), arguments, files)
 
 
-def _is_module(x) -> bool:
+def _is_module(x: Any) -> bool:
     torch = sys.modules.get("torch")       # who has a module has imported it
     return torch is not None and isinstance(x, torch.nn.Module)
 
 
-def _batch_of_examples(models, args, kwargs, batch_dim) -> int | None:
+def _batch_of_examples(models: Any, args: Any, kwargs: dict[str, Any], batch_dim: Any) -> int | None:
     """That of a module's example inputs; None where there is no module, or none of these."""
     module = next(filter(_is_module, models), None)
     if module is None or not (args or kwargs):
@@ -92,7 +96,7 @@ def _batch_of_examples(models, args, kwargs, batch_dim) -> int | None:
     return batch_of((args, kwargs), batch_dim, input_names(module, args, kwargs))
 
 
-def _precisions(options) -> tuple[str, ...]:
+def _precisions(options: Any) -> tuple[str, ...]:
     """What the options ask of a module, which can be recorded so."""
     asked = (("", options.get("dtype")), ("amp-", options.get("amp")))
     return tuple(prefix + name for prefix, name in asked if name in ("bf16", "fp16"))
@@ -104,7 +108,8 @@ def _as_word(path: str) -> str:
     return os.path.join(os.curdir, path) if is_word else path
 
 
-def _file_of(x, args, kwargs, batch_dim, free, folder: pathlib.Path, precisions=(), planned=False) -> str:
+def _file_of(x: Any, args: Any, kwargs: dict[str, Any], batch_dim: Any, free: Any, folder: pathlib.Path,
+             precisions: Any = (), planned: bool = False) -> str:
     if isinstance(x, (str, os.PathLike)):
         if args or kwargs:
             raise Error("example inputs are for a module; a file has its own", "bad-argument")
@@ -120,8 +125,8 @@ def _file_of(x, args, kwargs, batch_dim, free, folder: pathlib.Path, precisions=
     if _is_module(x):
         if not args and not kwargs:
             raise Error("a module wants example inputs: analyze(model, x, ...)", "bad-argument")
-        from ._record.recorder import record
         from ._checkpoint.hugging_face import without_cache
+        from ._record.recorder import record
         with (without_cache(x) if planned else contextlib.nullcontext(),    # as apply() leaves it
               doing(f"recording {type(x).__name__}")):
             made = record(x, args, kwargs, batch_dim=batch_dim, free=free, precisions=precisions)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 
 class Error(Exception):
@@ -13,7 +14,7 @@ class Error(Exception):
       exit_code: what the program exited with, where it was the program that failed (1: the answer is no, 2: could not).
     """
 
-    def __init__(self, message: str, code: str = "error", exit_code: int | None = None):
+    def __init__(self, message: str, code: str = "error", exit_code: int | None = None) -> None:
         super().__init__(message)
         self.code = code
         self.exit_code = exit_code
@@ -28,7 +29,8 @@ class CannotRecord(Error):
       where: "file:line" of the innermost line of code outside the framework, None where it is not known.
     """
 
-    def __init__(self, reason: str, mode: str | None = None, module: str | None = None, where: str | None = None):
+    def __init__(self, reason: str, mode: str | None = None, module: str | None = None,
+                 where: str | None = None) -> None:
         text = f"{mode}: {reason}" if mode else reason
         if module:
             text += f" (in module '{module}')"
@@ -51,10 +53,10 @@ def missing(error: ModuleNotFoundError) -> Error | None:
     return Error(f"this needs {package}, which is not installed\n  try: {INSTALL[package]}", "not-installed")
 
 
-def reported(function):
+def reported(function: Any) -> Any:
     """The function with what the system refuses, and packages that are not there, as Error."""
     @functools.wraps(function)
-    def call(*args, **kwargs):
+    def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
         except ModuleNotFoundError as e:

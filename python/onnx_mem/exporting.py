@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import logging
 import math
@@ -9,6 +10,8 @@ import os
 import pathlib
 import re
 import warnings
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -23,8 +26,8 @@ from ._progress import doing, say
 from ._record.check import replayed
 from ._record.record import Record
 from ._record.recorder import record
-from ._record.verified import Verified, ask, first_difference
 from ._record.text import number
+from ._record.verified import Verified, ask, first_difference
 from .errors import Error, reported
 from .metadata import attach, read_record
 
@@ -40,18 +43,19 @@ _ONNX_TYPES = {"float32": "FLOAT", "float16": "FLOAT16", "bfloat16": "BFLOAT16",
 class _WithLoss(torch.nn.Module):
     """The model and its loss as one module that returns {"loss", "output"}."""
 
-    def __init__(self, model, loss, targets):
+    def __init__(self, model: torch.nn.Module, loss: Any, targets: Any) -> None:
         super().__init__()
         self.model, self.loss, self.targets = model, loss, targets
 
-    def forward(self, args, kwargs, targets):
+    def forward(self, args: Any, kwargs: dict[str, Any], targets: Any) -> Any:
         out = self.model(*args, **kwargs)
         return {"loss": self.loss(out, *targets), "output": out}
 
 
 @reported
-def export(model: torch.nn.Module, args=(), *rest, path=None, kwargs: dict | None = None, batch_dim=0,
-           free: dict | None = None, loss=None, weights: bool = False, precisions=(), **inputs) -> pathlib.Path:
+def export(model: torch.nn.Module, args: Any = (), *rest: Any, path: Any = None, kwargs: dict[str, Any] | None = None,
+           batch_dim: Any = 0, free: dict[str, Any] | None = None, loss: Any = None, weights: bool = False,
+           precisions: Any = (), **inputs: Any) -> pathlib.Path:
     """Writes a file that onnx-mem predicts from exactly: the model's graph, and the record of what the framework runs.
 
         export(model, (x, y), "model.onnx")
@@ -104,12 +108,12 @@ def export(model: torch.nn.Module, args=(), *rest, path=None, kwargs: dict | Non
     return path
 
 
-def _path_of(path, args, rest: tuple) -> tuple[pathlib.Path, object, tuple]:
+def _path_of(path: Any, args: Any, rest: tuple[Any, ...]) -> tuple[pathlib.Path, object, tuple[Any, ...]]:
     """(path, args, rest) with the path taken from where export() was given it.
 
     Raises Error with code "bad-argument"; "not-found" where its folder is not there."""
     if path is None and rest:
-        *rest, path = rest
+        path, rest = rest[-1], rest[:-1]
     elif path is None and isinstance(args, (str, os.PathLike)):
         args, path = (), args
     if not isinstance(path, (str, os.PathLike)):
@@ -122,7 +126,8 @@ def _path_of(path, args, rest: tuple) -> tuple[pathlib.Path, object, tuple]:
     return path, args, tuple(rest)
 
 
-def _record_with_loss(model, args, kwargs, batch_dim, free, loss, precisions) -> Record:
+def _record_with_loss(model: torch.nn.Module, args: Any, kwargs: dict[str, Any], batch_dim: Any, free: Any, loss: Any,
+                      precisions: Any) -> Record:
     function, *targets = loss if isinstance(loss, (tuple, list)) else (loss,)
     names = input_names(model, args, kwargs)
     dims: object = batch_dim
@@ -131,9 +136,9 @@ def _record_with_loss(model, args, kwargs, batch_dim, free, loss, precisions) ->
     inner = input_names(module, (args, kwargs, ()), {})
     if free and isinstance(next(iter(free.values())), dict):
         (name, by_input), = free.items()
-        free = {name: {i: by_input[n] for n, i in zip(names, inner) if n in by_input}}
+        free = {name: {i: by_input[n] for n, i in zip(names, inner, strict=False) if n in by_input}}
     if isinstance(batch_dim, dict):
-        dims = {i: batch_dim[n] for n, i in zip(names, inner) if n in batch_dim}
+        dims = {i: batch_dim[n] for n, i in zip(names, inner, strict=False) if n in batch_dim}
         dims.update({n: 0 for n in input_names(module, (args, kwargs, tuple(targets)), {})[len(inner):]})
     made = record(module, (args, kwargs, tuple(targets)), batch_dim=dims, free=free, precisions=precisions)
     for program in made.programs.values():          # names as of the model itself
@@ -149,7 +154,7 @@ def _record_with_loss(model, args, kwargs, batch_dim, free, loss, precisions) ->
     return made
 
 
-def _without_wrapper(lines):
+def _without_wrapper(lines: list[dict[str, Any]]) -> Any:
     """The lines without the call of the whole model, and with the paths as the model has them."""
     out, depth = [], 0
     for line in lines:
@@ -167,7 +172,7 @@ def _without_wrapper(lines):
 
 
 # -- graphs ------------------------------------------------------------------------------------------------------------
-def _graph_with_weights(model, args, kwargs, path):
+def _graph_with_weights(model: torch.nn.Module, args: Any, kwargs: dict[str, Any], path: Any) -> Any:
     """(ModelProto of the file that was written, "") or (None, why not)."""
     import onnx
     try:
@@ -177,23 +182,24 @@ def _graph_with_weights(model, args, kwargs, path):
         return None, _first_line(e)
 
 
-def _graph_without_weights(model, args, kwargs, batch_dim, free):
+def _graph_without_weights(model: torch.nn.Module, args: Any, kwargs: dict[str, Any], batch_dim: Any, free: Any) -> Any:
     """(ModelProto with weights as external data that is never written, "") or (None, why not)."""
     reason = ""
     for dynamic in (True, False):
         try:
-            return _quietly(lambda: _exported(model, args, kwargs, batch_dim, free, dynamic)), ""
+            return _quietly(functools.partial(_exported, model, args, kwargs, batch_dim, free, dynamic)), ""
         except Exception as e:
             reason = reason or _first_line(e)
     return None, reason
 
 
-def _exported(model, args, kwargs, batch_dim, free, dynamic):
+def _exported(model: torch.nn.Module, args: Any, kwargs: dict[str, Any], batch_dim: Any, free: Any,
+              dynamic: Any) -> Any:
     import onnx_ir
     with FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv() if dynamic else None) as mode:
         fake = weightless(model, device="cpu").eval()
 
-        def one(t):
+        def one(t: torch.Tensor) -> Any:
             if not isinstance(t, torch.Tensor):
                 return t
             return torch.empty_strided(tuple(t.shape), t.stride(), dtype=t.dtype, device="cpu")
@@ -211,13 +217,14 @@ def _exported(model, args, kwargs, batch_dim, free, dynamic):
     return onnx_ir.to_proto(program.model)
 
 
-def _dynamic_shapes(model, args, kwargs, batch_dim, free):
+def _dynamic_shapes(model: torch.nn.Module, args: Any, kwargs: dict[str, Any], batch_dim: Any, free: Any) -> Any:
     """For torch.export: the batch dimension of every input that has one as "batch", the free one by its own name."""
     names = input_names(model, args, kwargs)
     size = batch_of((args, kwargs), batch_dim, names)
     dims = free_dims(free, (args, kwargs), names)
     leaves, spec = tree_flatten((args, kwargs))
-    given, out = iter(names), []
+    given = iter(names)
+    out: list[dict[int, str] | None] = []
     for t in leaves:
         if not isinstance(t, torch.Tensor):
             out.append(None)
@@ -225,8 +232,8 @@ def _dynamic_shapes(model, args, kwargs, batch_dim, free):
         name = next(given)
         dim = batch_dim_of(batch_dim, name)
         named = {dim: "batch"} if dim is not None and t.dim() > dim and t.shape[dim] == size else {}
-        for at in dims.of(name) if dims is not None else ():
-            if t.dim() > at and t.shape[at] == dims.length:
+        for at in () if dims is None else dims.of(name):
+            if dims is not None and t.dim() > at and t.shape[at] == dims.length:
                 named[at] = dims.name
         out.append(named)
     a, k = tree_unflatten(out, spec)
@@ -235,7 +242,7 @@ def _dynamic_shapes(model, args, kwargs, batch_dim, free):
     return dict(bound.arguments)
 
 
-def _quietly(call):
+def _quietly(call: Any) -> Any:
     """The exporter's progress and warnings are not this call's."""
     log = logging.getLogger("torch.onnx")
     level = log.level
@@ -254,13 +261,13 @@ def _first_line(e: Exception) -> str:
     return f"{type(e).__name__}: {lines[0][:200]}" if lines else type(e).__name__
 
 
-def _stored(model):
+def _stored(model: torch.nn.Module) -> Iterator[Any]:
     """(name, tensor) of parameters and buffers, by each of their names."""
     yield from model.named_parameters(remove_duplicate=False)
     yield from model.named_buffers(remove_duplicate=False)
 
 
-def _store_the_rest(graph, made: Record, tensors: dict) -> None:
+def _store_the_rest(graph: Any, made: Record, tensors: dict[str, Any]) -> None:
     """Puts the parameters and buffers that no node reads (heads of training alone) into the graph: they are in memory,
     and the names of the graph are what the record is checked by. Counters are left out, as the exporter does.
 
@@ -286,10 +293,10 @@ def _store_the_rest(graph, made: Record, tensors: dict) -> None:
         end += length
 
 
-def _graph_without_nodes(made: Record, name: str):
+def _graph_without_nodes(made: Record, name: str) -> Any:
     from onnx import TensorProto, helper
 
-    def info(v, label):
+    def info(v: Any, label: str) -> Any:
         shape = [d if isinstance(d, int) else named.get(number(d)) for d in v["shape"]]
         kind = getattr(TensorProto, _ONNX_TYPES.get(v["dtype"], "UNDEFINED"))
         return helper.make_tensor_value_info(label, kind, shape)
@@ -304,12 +311,12 @@ def _graph_without_nodes(made: Record, name: str):
 
 # -- verify ------------------------------------------------------------------------------------------------------------
 @reported
-def verify(x, model: torch.nn.Module | None = None, args=(), *rest, kwargs: dict | None = None,
-           batch: int | None = None, optimizer="adam", training: bool = True, batch_dim=0, length: int | None = None,
-           **inputs) -> Verified:
+def verify(x: Any, model: torch.nn.Module | None = None, args: Any = (), *rest: Any,
+           kwargs: dict[str, Any] | None = None, batch: int | None = None, optimizer: Any = "adam",
+           training: bool = True, batch_dim: Any = 0, length: int | None = None, **inputs: Any) -> Verified:
     """Asks the program what a run takes from a record, and holds it against the model: the figures, and the bytes alive
-    at each operator of forward and backward. The record is replayed in PyTorch as well, which tells a hole in the record
-    from a fault of the program; without a model the program is held against the replay.
+    at each operator of forward and backward. The record is replayed in PyTorch as well, which tells a hole in the
+    record from a fault of the program; without a model the program is held against the replay.
 
     Args:
       x: a Record, or the path of a file that holds one.

@@ -6,6 +6,7 @@ import hashlib
 import os
 import pathlib
 import zlib
+from typing import Any
 
 from ._record.record import Record
 from .errors import Error, reported
@@ -16,7 +17,7 @@ PLAIN_LIMIT = 16384                  # characters; longer texts are compressed
 _PACKED = "zlib:"
 
 
-def graph_hash(graph) -> str:
+def graph_hash(graph: Any) -> str:
     """SHA-256 (hex) over the graph's skeleton: what an edit (simplifier, quantizer) changes, and stripping weights does
     not. Lines `input NAME`, `initializer NAME DATA_TYPE d,d` (sorted by name), `node DOMAIN:OP in,in -> out,out`,
     `output NAME`, each with a line feed, in the file's order."""
@@ -32,7 +33,7 @@ def graph_hash(graph) -> str:
     return h.hexdigest()
 
 
-def attach(model, record: Record) -> None:
+def attach(model: Any, record: Record) -> None:
     """Puts the record into the metadata of an onnx.ModelProto, in place of one that is there."""
     text = record.text()
     packed = text if len(text) <= PLAIN_LIMIT else _PACKED + base64.b64encode(zlib.compress(text.encode(), 9)).decode()
@@ -42,7 +43,7 @@ def attach(model, record: Record) -> None:
         model.metadata_props.add(key=key, value=value)
 
 
-def _model_of(path: pathlib.Path):
+def _model_of(path: pathlib.Path) -> Any:
     import onnx
     from google.protobuf.message import DecodeError
     try:
@@ -52,7 +53,7 @@ def _model_of(path: pathlib.Path):
 
 
 @reported
-def read_record(path) -> tuple[Record | None, bool]:
+def read_record(path: Any) -> tuple[Record | None, bool]:
     """The record of a file, None where it has none; and whether it was written beside the graph that is there now.
 
     Args:

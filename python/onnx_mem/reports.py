@@ -6,40 +6,25 @@ import dataclasses
 import html
 from typing import Any
 
+from ._figures import InferenceFigures, TrainingFigures
+
 
 @dataclasses.dataclass
-class Training:
-    """One training step. Bytes; intervals are [lowest, highest]; null in JSON is None."""
-    peak_bytes: int | None = None
-    peak_interval_bytes: list[int] | None = None
-    first_step_peak_bytes: int | None = None
-    allocated_peak_bytes: int | None = None
-    allocated_interval_bytes: list[int] | None = None
-    reserved_peak_bytes: int | None = None
-    device_bytes: int | None = None
-    device_interval_bytes: list[int] | None = None
-    verdict: str | None = None  # "fits", "may-fit", "does-not-fit": the worst of all that was asked about; None: nothing
-    end_of_forward_bytes: int | None = None
-    saved_activation_bytes: int | None = None
-    peak: dict = dataclasses.field(default_factory=dict)
+class Training(TrainingFigures):
+    """One training step. null in JSON is None."""
+    verdict: str | None = None  # "fits", "may-fit" or "does-not-fit": the worst of all cards; None: no card was named
+    peak: dict[str, Any] = dataclasses.field(default_factory=dict)
     breakdown: dict[str, int] = dataclasses.field(default_factory=dict)
-    json: dict = dataclasses.field(default_factory=dict, repr=False)
+    json: dict[str, Any] = dataclasses.field(default_factory=dict, repr=False)
 
 
 @dataclasses.dataclass
-class Inference:
-    """One forward in evaluation mode under no_grad. Bytes."""
-    peak_bytes: int | None = None
-    peak_interval_bytes: list[int] | None = None
-    allocated_peak_bytes: int | None = None
-    allocated_interval_bytes: list[int] | None = None
-    reserved_peak_bytes: int | None = None
-    device_bytes: int | None = None
-    device_interval_bytes: list[int] | None = None
+class Inference(InferenceFigures):
+    """One forward in evaluation mode under no_grad."""
     verdict: str | None = None
-    peak: dict = dataclasses.field(default_factory=dict)
+    peak: dict[str, Any] = dataclasses.field(default_factory=dict)
     breakdown: dict[str, int] = dataclasses.field(default_factory=dict)
-    json: dict = dataclasses.field(default_factory=dict, repr=False)
+    json: dict[str, Any] = dataclasses.field(default_factory=dict, repr=False)
 
 
 @dataclasses.dataclass
@@ -48,8 +33,8 @@ class Run:
     batch: int | None = None
     training: Training | None = None
     inference: Inference | None = None
-    flops: dict | None = None
-    json: dict = dataclasses.field(default_factory=dict, repr=False)
+    flops: dict[str, Any] | None = None
+    json: dict[str, Any] = dataclasses.field(default_factory=dict, repr=False)
 
 
 @dataclasses.dataclass
@@ -63,12 +48,12 @@ class Answer:
       json: the whole answer as the program gave it.
     """
     command: str = ""
-    model: dict = dataclasses.field(default_factory=dict)
+    model: dict[str, Any] = dataclasses.field(default_factory=dict)
     source: str | None = None
-    bindings: dict = dataclasses.field(default_factory=dict)
-    assumptions: dict = dataclasses.field(default_factory=dict)
-    diagnostics: list[dict] = dataclasses.field(default_factory=list)
-    json: dict = dataclasses.field(default_factory=dict, repr=False)
+    bindings: dict[str, Any] = dataclasses.field(default_factory=dict)
+    assumptions: dict[str, Any] = dataclasses.field(default_factory=dict)
+    diagnostics: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    json: dict[str, Any] = dataclasses.field(default_factory=dict, repr=False)
     arguments: list[str] = dataclasses.field(default_factory=list, repr=False)
     screen: str = dataclasses.field(default="", repr=False)
     # Keeps what was written for the answer.
@@ -91,8 +76,8 @@ class Report(Answer):
     """
     runs: list[Run] = dataclasses.field(default_factory=list)
     verdict: str | None = None
-    gpus: list[dict] = dataclasses.field(default_factory=list)
-    scaling: dict | None = None
+    gpus: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    scaling: dict[str, Any] | None = None
 
     @property
     def training(self) -> Training | None:
@@ -115,16 +100,16 @@ class Plan(Answer):
     """
     status: str | None = None
     verdict: str | None = None  # of the chosen plan: the worst of its budget and of all cards
-    gpus: list[dict] = dataclasses.field(default_factory=list)  # each with the step "as_it_is" and "planned"
+    gpus: list[dict[str, Any]] = dataclasses.field(default_factory=list)  # each with the step "as_it_is" and "planned"
     budget_bytes: int | None = None
     minimum_bytes: int | None = None
-    baseline: dict = dataclasses.field(default_factory=dict)
+    baseline: dict[str, Any] = dataclasses.field(default_factory=dict)
     chosen: int | None = None
-    plans: list[dict] = dataclasses.field(default_factory=list)
+    plans: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     code: str = dataclasses.field(default="", repr=False)
     beside: str = ""
 
-    def apply(self, model):
+    def apply(self, model: Any) -> Any:
         """Puts the chosen plan on the model, in place, and returns it: checkpoint(model, self)."""
         from ._checkpoint.planned import checkpoint
         return checkpoint(model, self)
@@ -134,7 +119,7 @@ class Plan(Answer):
         return self.chosen is not None
 
     @property
-    def chosen_plan(self) -> dict | None:
+    def chosen_plan(self) -> dict[str, Any] | None:
         """The entry of `plans` that was chosen: segments, settings, peak_bytes, slowdown ..."""
         return next((p for p in self.plans if p.get("id") == self.chosen), None)
 
@@ -164,13 +149,13 @@ class Fit(Answer):
     largest_batch: int | None = None
     impossible_from: int | None = None
     over: str | None = None  # what is varied: "batch"
-    gpus: list[dict] = dataclasses.field(default_factory=list)
+    gpus: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     largest_batch_device_bytes: int | None = None
     next_batch_device_bytes: int | None = None
-    gpu: dict = dataclasses.field(default_factory=dict)
-    training: dict | None = None
-    inference: dict | None = None
-    ways: list[dict] = dataclasses.field(default_factory=list)
+    gpu: dict[str, Any] = dataclasses.field(default_factory=dict)
+    training: dict[str, Any] | None = None
+    inference: dict[str, Any] | None = None
+    ways: list[dict[str, Any]] = dataclasses.field(default_factory=list)
 
     __str__ = Answer.__str__
 
@@ -178,14 +163,14 @@ class Fit(Answer):
 @dataclasses.dataclass
 class Comparison(Answer):
     """Of compare: `delta` is head minus base."""
-    base: dict = dataclasses.field(default_factory=dict)
-    head: dict = dataclasses.field(default_factory=dict)
-    delta: dict = dataclasses.field(default_factory=dict)
-    layers: list[dict] = dataclasses.field(default_factory=list)
-    operators: list[dict] = dataclasses.field(default_factory=list)
-    measured: list[dict] = dataclasses.field(default_factory=list)  # figures predicted and measured
+    base: dict[str, Any] = dataclasses.field(default_factory=dict)
+    head: dict[str, Any] = dataclasses.field(default_factory=dict)
+    delta: dict[str, Any] = dataclasses.field(default_factory=dict)
+    layers: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    operators: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    measured: list[dict[str, Any]] = dataclasses.field(default_factory=list)  # figures predicted and measured
     verdict: str | None = None  # the worst of every head
-    gpus: list[dict] = dataclasses.field(default_factory=list)
+    gpus: list[dict[str, Any]] = dataclasses.field(default_factory=list)
 
     __str__ = Answer.__str__
 
@@ -193,7 +178,7 @@ class Comparison(Answer):
 _OF_COMMAND = {"analyze": Report, "plan": Plan, "fit": Fit, "compare": Comparison}
 
 
-def answer_of(answer: dict, screen: str, arguments: list[str], files=None) -> Answer:
+def answer_of(answer: dict[str, Any], screen: str, arguments: list[str], files: Any = None) -> Answer:
     """The dataclass of one JSON answer and of the screen that shows it."""
     cls = _OF_COMMAND[answer["command"]]
     made = _filled(cls, answer)
@@ -205,12 +190,12 @@ def answer_of(answer: dict, screen: str, arguments: list[str], files=None) -> An
     return made
 
 
-def _filled(cls, source: dict):
+def _filled(cls: Any, source: dict[str, Any]) -> Any:
     names = {f.name for f in dataclasses.fields(cls)} - {"json", "screen", "arguments", "files"}
     return cls(**{k: v for k, v in source.items() if k in names and v is not None}, json=source)
 
 
-def _run_of(run: dict) -> Run:
+def _run_of(run: dict[str, Any]) -> Run:
     made = _filled(Run, run)
     made.training = _filled(Training, run["training"]) if run.get("training") else None
     made.inference = _filled(Inference, run["inference"]) if run.get("inference") else None

@@ -4,11 +4,10 @@ import io
 import pickle
 import warnings
 
+import onnx_mem
 import pytest
 import torch
 from torch import nn
-
-import onnx_mem
 
 
 class Net(nn.Module):
@@ -198,7 +197,8 @@ def test_settings_that_the_environment_lacks_are_said(monkeypatch):
     plan = {"settings": {"PYTORCH_ALLOC_CONF": "expandable_segments:True"}, "segments": [{"modules": ["blocks.1"]}]}
     for name in ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.warns(UserWarning, match="needs PYTORCH_ALLOC_CONF=expandable_segments:True in the environment, and exp.* is missing"):
+    with pytest.warns(UserWarning, match="needs PYTORCH_ALLOC_CONF=expandable_segments:True in the "
+                                        "environment, and exp.* is missing"):
         onnx_mem.checkpoint(net(), plan)
     for name in ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"):
         with monkeypatch.context() as there, warnings.catch_warnings():

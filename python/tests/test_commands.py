@@ -3,9 +3,8 @@ import json
 import sys
 import types
 
-import pytest
-
 import onnx_mem
+import pytest
 from onnx_mem import _program
 
 PROGRAM = '''#!{python}
@@ -181,7 +180,8 @@ def test_without_torch_the_error_says_what_installs_it(program):
             "except onnx_mem.Error as e: print(e.code, e)")
     env = {**os.environ, "PYTHONPATH": str(pathlib.Path(onnx_mem.__file__).parents[1])}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
-    assert done.stdout == "not-installed this needs torch, which is not installed\n  try: pip install torch\n", done.stderr
+    text = "not-installed this needs torch, which is not installed\n  try: pip install torch\n"
+    assert done.stdout == text, done.stderr
 
 
 def test_the_module_is_the_program():

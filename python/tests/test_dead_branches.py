@@ -1,17 +1,16 @@
 """Branches that no output needs, against real steps on the CPU: the allocator's own count, told by the profiler."""
+import onnx_mem
 import pytest
 import torch
 from torch import nn
 from torch.profiler import profile
-
-import onnx_mem
 
 BATCH = 1024
 
 
 def mlp(*sizes):
     layers = []
-    for a, b in zip(sizes, sizes[1:]):
+    for a, b in zip(sizes, sizes[1:], strict=False):
         layers += [nn.Linear(a, b), nn.GELU()]
     return nn.Sequential(*layers[:-1])
 

@@ -1,10 +1,9 @@
 """Files with a record in them."""
 import onnx
+import onnx_mem
 import pytest
 import torch
 import torch.nn.functional as F
-
-import onnx_mem
 from models import SMALL
 from onnx_mem import metadata
 
@@ -94,7 +93,8 @@ def test_nothing_is_written_where_there_is_no_record(tmp_path):
 def test_the_path_comes_last_or_by_name(tmp_path):
     model, x = torch.nn.Linear(3, 2), torch.zeros(2, 3)
     made = [onnx_mem.export(model, (x,), tmp_path / "a.onnx"), onnx_mem.export(model, x, tmp_path / "b.onnx"),
-            onnx_mem.export(model, path=tmp_path / "c.onnx", input=x), onnx_mem.export(model, tmp_path / "d.onnx", input=x)]
+            onnx_mem.export(model, path=tmp_path / "c.onnx", input=x),
+            onnx_mem.export(model, tmp_path / "d.onnx", input=x)]
     assert len({onnx_mem.read_record(p)[0].text() for p in made}) == 1
     for wrong in [lambda: onnx_mem.export(model, x), lambda: onnx_mem.export(model, x, tmp_path / "no" / "a.onnx")]:
         with pytest.raises(onnx_mem.Error):

@@ -3,9 +3,8 @@ import ast
 import pathlib
 import re
 
-import pytest
-
 import onnx_mem
+import pytest
 
 TESTDATA = pathlib.Path(__file__).resolve().parents[2] / "testdata"
 LENET = TESTDATA / "models" / "lenet5.train.ts.op17.onnx"

@@ -4,14 +4,13 @@ import contextlib
 import json
 import pathlib
 
+import onnx_mem
 import pytest
 import torch
 import torch.utils.checkpoint
-from torch import nn
-
-import onnx_mem
 from models import SMALL
 from onnx_mem._measure.storages import StorageTracker
+from torch import nn
 
 RECORDS = pathlib.Path(__file__).resolve().parents[2] / "testdata" / "records"
 
@@ -195,7 +194,8 @@ def test_backward_writes_over_what_it_writes_over_without_a_mode(run):
         backward()
     over = {name: n for name, n in under.found.items() if name.endswith("_")}
     assert over and all(alone[name] >= n for name, n in over.items())
-    assert not [name for name, n in under.found.items() if alone[name] < n and alone[name + "_"] > under.found[name + "_"]]
+    assert not [name for name, n in under.found.items()
+                if alone[name] < n and alone[name + "_"] > under.found[name + "_"]]
 
 
 @pytest.mark.parametrize("name", ["in_place", "custom_functions", "checkpointed"])

@@ -2,12 +2,11 @@
 import random
 import warnings
 
+import onnx_mem
 import pytest
 import torch
-from torch import nn
-
-import onnx_mem
 from models import SMALL
+from torch import nn
 
 
 def lines_of(name, mode="train"):
@@ -186,8 +185,9 @@ class UsesOwnEngine(nn.Module):
 
 class Selective(UsesOwnEngine):
     def forward(self, x):
-        from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
         import functools
+
+        from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
         keep = functools.partial(create_selective_checkpoint_contexts, [torch.ops.aten.mm.default])
         return checkpoint(self.a, x, use_reentrant=False, context_fn=keep)
 

@@ -1,7 +1,6 @@
 """Sizes as functions of a length."""
-import pytest
-
 import onnx_mem
+import pytest
 from onnx_mem._record.sizes import at_length, fit_lengths
 from onnx_mem._record.text import number
 

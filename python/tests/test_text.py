@@ -1,9 +1,8 @@
 """The text says everything that the record holds."""
 import pathlib
 
-import pytest
-
 import onnx_mem
+import pytest
 
 RECORDS = sorted((pathlib.Path(__file__).resolve().parents[2] / "testdata" / "records").glob("*.eager"))
 

@@ -1,11 +1,10 @@
 """verify(): the program's answer from a record against the model, and the first operator at which the two part."""
+import onnx_mem
 import pytest
 import torch
-from torch import nn
-
-import onnx_mem
 from onnx_mem._measure.storages import Moment
 from onnx_mem._record.verified import first_difference
+from torch import nn
 
 
 def course(*live, phase="forward"):
@@ -24,7 +23,8 @@ def test_courses_that_meet_have_no_difference():
 
 def test_the_first_difference_is_told():
     assert str(first_difference(course(3, 5, 4), course(3, 6, 4))) == (
-        "operator 2 that allocates, in forward: the model has 5 B alive at op1 in m; the program has 6 B alive at op1 in m")
+        "operator 2 that allocates, in forward: the model has 5 B alive at op1 in m; "
+        "the program has 6 B alive at op1 in m")
     assert str(first_difference(course(3, 5), course(3))) == (
         "operator 2 that allocates, in forward: the model has 5 B alive at op1 in m; the program has ended")
     assert first_difference(course(3, 5), course(3, 5, 7)).program.live == 7

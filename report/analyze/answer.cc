@@ -10,19 +10,18 @@
 namespace onnx_mem {
 namespace {
 
-AnswerLine AnswerOf(std::string part_name, const RunSummary& run, RunPart which, const std::vector<Limit>& limits,
-                    ByteUnit units) {
-  const PartSummary& part = *(run.*which);
+AnswerLine AnswerOf(const RunSummary& run, const PartOfRun& which, const std::vector<Limit>& limits, ByteUnit units) {
+  const PartSummary& part = *(run.*which.part);
   AnswerLine line;
-  line.part = std::move(part_name);
+  line.part = which.name;
   line.at_least = part.at_least;
   line.size = FormatBytesIn(part.device_bytes, units);
   line.interval = IntervalText(NeedOf(part), line.size);
   for (const Limit& limit : limits) {
     if (!line.verdict.empty()) line.verdict += "; ";
-    line.verdict += VerdictText(NeedOn(limit, run, which), limit, units);
+    line.verdict += VerdictText(NeedOn(limit, run, which.part), limit, units);
   }
-  line.answer = VerdictOf(run, which, limits).value_or(Verdict::kFits);
+  line.answer = VerdictOf(run, which.part, limits).value_or(Verdict::kFits);
   return line;
 }
 
@@ -48,8 +47,9 @@ Need NeedOn(const Limit& limit, const RunSummary& run, RunPart part) {
 
 std::vector<AnswerLine> AnswerLines(const RunSummary& run, const std::vector<Limit>& limits, ByteUnit units) {
   std::vector<AnswerLine> lines;
-  if (run.training) lines.push_back(AnswerOf("training", run, &RunSummary::training, limits, units));
-  if (run.inference) lines.push_back(AnswerOf("inference", run, &RunSummary::inference, limits, units));
+  for (const PartOfRun& which : kPartsOfRun) {
+    if (run.*which.part) lines.push_back(AnswerOf(run, which, limits, units));
+  }
   return lines;
 }
 

@@ -2,8 +2,9 @@
 #ifndef ONNX_MEM_REPORT_ANALYZE_JSON_PARTS_H_
 #define ONNX_MEM_REPORT_ANALYZE_JSON_PARTS_H_
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "report/analyze/report.h"
@@ -14,7 +15,10 @@ namespace onnx_mem {
 // The member "model".
 void WriteModel(JsonWriter& json, const ModelSummary& model);
 
-// The members "bindings", "assumptions", limits, "runs", "scaling".
+// The members "bindings" and "assumptions".
+void WriteQuestion(JsonWriter& json, const Report& report, std::optional<int64_t> batch);
+
+// Those, limits, "runs", "scaling".
 void WriteAnalyses(JsonWriter& json, const Report& report, const AnalyzePart& analyzed);
 
 // The member "runs".
@@ -36,8 +40,11 @@ void WriteLimits(JsonWriter& json, const Report& report, const std::vector<Limit
 // The members of fit behind "source", but for its tables.
 void WriteFit(JsonWriter& json, const Report& report, const FitPart& fit);
 
-// The categories of an inference, whose activations are one.
-std::vector<std::pair<std::string_view, int64_t>> InferenceBreakdown(const PartSummary& part);
+// The figures of PASS rows that JSON has in `object` of a run.
+void WritePasses(JsonWriter& json, std::string_view object, const RunSummary& run);
+
+// The member "breakdown".
+void WriteBreakdown(JsonWriter& json, const PartSummary& part, FigureOf of);
 
 }  // namespace onnx_mem
 

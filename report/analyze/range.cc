@@ -74,9 +74,9 @@ Table RangeTable(const Report& report) {
   table.has_total = false;
   if (report.runs.size() != 1) return table;
   const RunSummary& run = report.runs.front();
-  for (const auto& [name, part] : {std::pair("training", &run.training), std::pair("inference", &run.inference)}) {
-    if (!*part) continue;
-    for (const RangeCause& cause : RangeCauses(report, **part)) {
+  for (const auto& [name, of, part] : kPartsOfRun) {
+    if (!(run.*part)) continue;
+    for (const RangeCause& cause : RangeCauses(report, *(run.*part))) {
       table.rows.push_back(
           {std::string(name), std::string(cause.key), cause.less_bytes, cause.more_bytes, std::string(cause.told_by)});
     }

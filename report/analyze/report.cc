@@ -50,8 +50,9 @@ std::string ParameterDType(const std::vector<Parameter>& parameters) {
 }
 
 void AddTables(const ReportRequest& request, const Analysis& analysis, AnalyzePart& part, Report& report) {
-  const auto wanted = [&](By by) { return request.every_table || request.by == by; };
-  if (wanted(By::kTensor)) report.tables.push_back(TensorTable(analysis.graph));
+  const bool all = request.tables == Tables::kAll;
+  const auto wanted = [&](By by) { return all || request.by == by; };
+  if (wanted(By::kTensor)) report.tables.push_back(TensorTable(*analysis.graph));
   if (wanted(By::kLayer)) report.tables.push_back(LayerTable(analysis, request.clock));
   if (wanted(By::kOp)) report.tables.push_back(OpTable(analysis));
   if (wanted(By::kCategory)) report.tables.push_back(CategoryTable(analysis));
@@ -60,16 +61,15 @@ void AddTables(const ReportRequest& request, const Analysis& analysis, AnalyzePa
     // Only where it is asked for: it is as long as the run, and made of what other formats draw.
     if (request.by == By::kStep) report.tables.push_back(StepTable(*figures));
     const Modules modules(analysis.parameters);
-    if (wanted(By::kTensor))
-      report.tables.push_back(LiveTable(*figures, modules, request.every_table ? 0 : report.top));
+    if (wanted(By::kTensor)) report.tables.push_back(LiveTable(*figures, modules, all ? 0 : report.top));
     part.layers_at_peak = BytesByLayer(*figures, modules);
     part.largest_tensors = LiveTable(*figures, modules, report.top == 0 ? 0 : std::max(report.top, kLargestTensors));
   }
-  if (request.every_table || (request.verbose && request.by == By::kNone)) {
+  if (all || (request.verbose && request.by == By::kNone)) {
     Table range = RangeTable(report);
     if (!range.rows.empty()) report.tables.push_back(std::move(range));
   }
-  if (analysis.inference && (request.every_table || (request.verbose && request.by == By::kNone))) {
+  if (analysis.inference && (all || (request.verbose && request.by == By::kNone))) {
     Table skips = SkipTable(analysis.inference->program);
     if (!skips.rows.empty()) report.tables.push_back(std::move(skips));
   }
@@ -96,19 +96,15 @@ std::string_view NameOf(Severity severity) {
 }
 
 const RunFigures* MainFigures(const Analysis& analysis) {
-  if (analysis.training) return &*analysis.training;
-  return analysis.inference ? &*analysis.inference : nullptr;
+  return analysis.training != nullptr ? analysis.training.get() : analysis.inference.get();
 }
 
 RunSummary Summarize(const Analysis& analysis, const Clock* clock) {
   RunSummary run;
+  static_cast<PassFigures&>(run) = analysis;
   run.batch = analysis.batch;
   if (analysis.training) run.training = SummarizePart(*analysis.training, clock);
   if (analysis.inference) run.inference = SummarizePart(*analysis.inference, clock);
-  run.end_of_forward_bytes = analysis.end_of_forward_bytes;
-  run.saved_activation_bytes = analysis.saved_activation_bytes;
-  run.forward_flops = analysis.forward_flops;
-  run.backward_flops = analysis.backward_flops;
   return run;
 }
 
@@ -124,6 +120,23 @@ ModelSummary SummarizeModel(const Analysis& analysis) {
   model.buffer_bytes = analysis.buffer_bytes;
   model.parameter_dtype = ParameterDType(analysis.parameters);
   return model;
+}
+
+std::vector<std::pair<std::string_view, int64_t>> BreakdownOf(const PartSummary& part, FigureOf of) {
+  std::vector<std::pair<std::string_view, int64_t>> breakdown;
+  if (of == FigureOf::kTraining) {
+    for (size_t c = 0; c < kNumCategories; ++c) {
+      breakdown.emplace_back(NameOf(static_cast<Category>(c)), part.breakdown[c]);
+    }
+    return breakdown;
+  }
+  int64_t activations = part.peak_bytes;
+  for (Category category : {Category::kParameters, Category::kBuffers, Category::kInputs, Category::kWorkspace}) {
+    breakdown.emplace_back(NameOf(category), part.breakdown[static_cast<size_t>(category)]);
+    activations -= breakdown.back().second;
+  }
+  breakdown.insert(breakdown.end() - 1, {"activations", activations});
+  return breakdown;
 }
 
 const PartSummary& MainPart(const RunSummary& run) {
@@ -195,8 +208,8 @@ std::optional<Verdict> VerdictOf(const RunSummary& run, RunPart part, const std:
 std::optional<Verdict> VerdictOf(const std::vector<RunSummary>& runs, const std::vector<Limit>& limits) {
   std::optional<Verdict> worst;
   for (const RunSummary& run : runs) {
-    for (RunPart part : {&RunSummary::training, &RunSummary::inference}) {
-      const std::optional<Verdict> verdict = VerdictOf(run, part, limits);
+    for (const PartOfRun& which : kPartsOfRun) {
+      const std::optional<Verdict> verdict = VerdictOf(run, which.part, limits);
       if (verdict) worst = std::max(worst.value_or(*verdict), *verdict);
     }
   }
@@ -229,7 +242,7 @@ Report BuildReport(const ReportRequest& request, std::vector<RunSummary> runs, c
   report.top_given = request.top.has_value();
   report.verbose = request.verbose;
   report.notes = analysis.diagnostics;
-  if (report.runs.size() == 1 && !request.figures_alone) AddTables(request, analysis, part, report);
+  if (report.runs.size() == 1 && request.tables != Tables::kNone) AddTables(request, analysis, part, report);
   report.part = std::move(part);
   return report;
 }

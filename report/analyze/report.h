@@ -3,6 +3,7 @@
 #ifndef ONNX_MEM_REPORT_ANALYZE_REPORT_H_
 #define ONNX_MEM_REPORT_ANALYZE_REPORT_H_
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -52,15 +53,11 @@ struct PartSummary : PeakFigures {
   std::optional<TimeEstimate> time;
 };
 
-struct RunSummary {
+struct RunSummary : PassFigures {
   int64_t batch = 1;
   std::optional<PartSummary> training;
   std::optional<PartSummary> inference;
-  int64_t end_of_forward_bytes = 0;
-  int64_t saved_activation_bytes = 0;
-  int64_t forward_flops = 0;
-  int64_t backward_flops = 0;
-  std::optional<int64_t> recompute_flops;  // with --plan
+  bool with_plan = false;  // recompute_flops is told
 };
 
 struct ModelSummary {
@@ -146,16 +143,18 @@ struct ForPart : Functions... {
 // The limits that its runs are held against; none where it is not about one analysis.
 const std::vector<Limit>& LimitsOf(const Report& report);
 
+// Which tables are made: for a file, which holds everything, all; for a line of figures none.
+enum class Tables { kNone, kShown, kAll };
+
 // What of an analysis is to be told beyond the key figures.
 struct ReportRequest {
   std::string command = "analyze";
   By by = By::kNone;
   std::optional<int64_t> top = {};  // unset: kDefaultTop
-  bool every_table = false;         // for files, which hold everything
   bool verbose = false;
   std::vector<Limit> limits = {};
   const Clock* clock = nullptr;  // for times of layers; null: none are told
-  bool figures_alone = false;    // no table is shown
+  Tables tables = Tables::kShown;
   std::shared_ptr<const ModelFile> file = {};
 };
 
@@ -191,6 +190,20 @@ const RunSummary& RunOn(const Limit& limit, const RunSummary& run);
 
 // Training or inference of a run: &RunSummary::training.
 using RunPart = std::optional<PartSummary> RunSummary::*;
+
+// Both, in the order of every form.
+struct PartOfRun {
+  std::string_view name;
+  FigureOf of;
+  RunPart part;
+};
+inline constexpr auto kPartsOfRun = std::to_array<PartOfRun>({
+    {"training", FigureOf::kTraining, &RunSummary::training},
+    {"inference", FigureOf::kInference, &RunSummary::inference},
+});
+
+// By category, in the report's order; the activations of an inference are one.
+std::vector<std::pair<std::string_view, int64_t>> BreakdownOf(const PartSummary& part, FigureOf of);
 
 // The worst over all limits, of one part or of every run and part; none without a limit.
 std::optional<Verdict> VerdictOf(const RunSummary& run, RunPart part, const std::vector<Limit>& limits);

@@ -1,7 +1,7 @@
 #include "report/analyze/run_table.h"
 
 #include <algorithm>
-#include <array>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,63 +11,105 @@
 
 namespace onnx_mem {
 
+namespace {
+
+// A column of runs, and what stands in it: of a run that is held against `limits`.
+struct RunColumn {
+  Column column;
+  std::function<Cell(const RunSummary& run, const std::vector<Limit>& limits)> cell;
+};
+
+class RunColumns {
+ public:
+  explicit RunColumns(const Report& report) : report_(report) {
+    const std::vector<RunSummary>& runs = report.runs;
+    has_range_ = std::all_of(runs.begin(), runs.end(),
+                             [](const RunSummary& run) { return MainPart(run).device_high_bytes > 0; });
+    AddOf("batch", "batch", &RunSummary::batch, ColumnKind::kCount);
+    for (const PartOfRun& which : kPartsOfRun) {
+      if (runs.front().*which.part) AddPart(which);
+    }
+    if (runs.front().training) AddTrainingAlone();
+    if (const std::string trains = TrainsText(report); !trains.empty()) {
+      columns_.push_back({{"trains", "trains"}, [trains](const auto&, const auto&) { return Cell(trains); }});
+    }
+  }
+
+  void AddLimit() {
+    columns_.push_back(
+        {{"limit", "held against"}, [](const auto&, const auto& limits) { return Cell(NameOfLimit(limits.front())); }});
+    columns_.push_back({{"limit_bytes", "limit", ColumnKind::kBytes},
+                        [](const auto&, const auto& limits) { return Cell(limits.front().bytes); }});
+  }
+  const std::vector<RunColumn>& columns() const { return columns_; }
+
+ private:
+  template <class Struct>
+  void AddOf(std::string_view key, std::string_view title, int64_t Struct::*value,
+             ColumnKind kind = ColumnKind::kBytes) {
+    columns_.push_back({{std::string(key), std::string(title), kind},
+                        [value](const RunSummary& run, const auto&) { return Cell(run.*value); }});
+  }
+
+  void AddOfPart(const PartOfRun& which, std::string_view key, std::string_view title, int64_t PeakFigures::*value) {
+    columns_.push_back(
+        {{absl::StrFormat("%s_%s", which.name, key), std::string(title), ColumnKind::kBytes},
+         [part = which.part, value](const RunSummary& run, const auto&) { return Cell((*(run.*part)).*value); }});
+  }
+
+  void AddPart(const PartOfRun& which) {
+    const auto title = [&](std::string_view word) { return absl::StrFormat("%s %s", which.name, word); };
+    for (const PeakRow& row : kPeakRows) {
+      if (row.column.empty() || row.of != FigureOf::kBoth) continue;  // what training alone has comes last
+      if (!row.is_range()) {
+        const bool device = row.value == &PeakFigures::device_bytes;
+        AddOfPart(which, row.key, title(device ? WordsOfDevice(report_).whole : row.column), row.value);
+      } else if (has_range_) {
+        AddOfPart(which, row.low_key, title(row.column), row.value);
+        AddOfPart(which, row.high_key, title(row.title), row.high);
+      }
+    }
+    if (LimitsOf(report_).empty()) return;
+    columns_.push_back({{absl::StrFormat("%s_verdict", which.name), title("verdict"), ColumnKind::kWord},
+                        [part = which.part](const RunSummary& run, const std::vector<Limit>& limits) {
+                          return Cell(std::string(NameOf(*VerdictOf(run, part, limits))));
+                        }});
+  }
+
+  void AddTrainingAlone() {
+    for (const PeakRow& row : kPeakRows) {
+      if (row.of != FigureOf::kTraining || row.column.empty()) continue;
+      AddOfPart(kPartsOfRun.front(), row.key, row.column, row.value);
+    }
+    for (const PassRow& row : kPassRows) {
+      if (!row.column.empty()) AddOf(row.key, row.column, row.value);
+    }
+  }
+
+  const Report& report_;
+  bool has_range_ = false;
+  std::vector<RunColumn> columns_;
+};
+
+}  // namespace
+
 Table RunTable(const Report& report) {
-  Table table{"runs", "Runs", {{"batch", "batch", ColumnKind::kCount}}, {}, 1};
-  if (report.runs.empty()) return table;  // of a command that is not about runs
-  const std::vector<Limit>& limits = LimitsOf(report);
-  const bool training = report.runs.front().training.has_value();
-  const bool inference = report.runs.front().inference.has_value();
-  const bool has_range = std::all_of(report.runs.begin(), report.runs.end(),
-                                     [](const RunSummary& run) { return MainPart(run).device_high_bytes > 0; });
-  const auto add = [&](std::string key, std::string title) {
-    table.columns.push_back({std::move(key), std::move(title), ColumnKind::kBytes});
-  };
-  for (const auto& [part, present] : {std::pair("training", training), std::pair("inference", inference)}) {
-    if (!present) continue;
-    const std::string name(part);
-    add(name + "_peak_bytes", name + " alive");
-    add(name + "_allocated_peak_bytes", name + " allocated");
-    add(name + "_reserved_peak_bytes", name + " reserved");
-    add(name + "_device_bytes", absl::StrFormat("%s %s", name, WordsOfDevice(report).whole));
-    if (has_range) {
-      add(name + "_device_low_bytes", name + " low");
-      add(name + "_device_high_bytes", name + " high");
-    }
-    if (!limits.empty()) table.columns.push_back({name + "_verdict", name + " verdict", ColumnKind::kWord});
-  }
-  if (training) {
-    add("training_first_step_peak_bytes", "step 1 peak");
-    add("saved_activation_bytes", "saved activations");
-  }
-  const std::string trains = TrainsText(report);
-  if (!trains.empty()) table.columns.push_back({"trains", "trains"});
-  const auto add_row = [&](const RunSummary& run, const std::vector<Limit>& held) -> Row& {
-    Row& row = table.rows.emplace_back(Row{run.batch});
-    for (RunPart which : {&RunSummary::training, &RunSummary::inference}) {
-      const std::optional<PartSummary>& part = run.*which;
-      if (!part) continue;
-      row.insert(row.end(),
-                 {part->peak_bytes, part->allocated_peak_bytes, part->reserved_peak_bytes, part->device_bytes});
-      if (has_range) row.insert(row.end(), {part->device_low_bytes, part->device_high_bytes});
-      if (const auto verdict = VerdictOf(run, which, held)) row.emplace_back(std::string(NameOf(*verdict)));
-    }
-    if (training) row.insert(row.end(), {run.training->first_step_peak_bytes, run.saved_activation_bytes});
-    if (!trains.empty()) row.emplace_back(trains);
-    return row;
-  };
-  if (limits.size() < 2) {
-    for (const RunSummary& run : report.runs) add_row(run, limits);
+  Table table{"runs", "Runs", {}, {}, 1};
+  if (report.runs.empty()) {  // of a command that is not about runs
+    table.columns = {{"batch", "batch", ColumnKind::kCount}};
     return table;
   }
-  // A row for each limit.
-  table.columns.push_back({"limit", "held against"});
-  table.columns.push_back({"limit_bytes", "limit", ColumnKind::kBytes});
+  const std::vector<Limit>& limits = LimitsOf(report);
+  RunColumns columns(report);
+  if (limits.size() > 1) columns.AddLimit();
+  for (const RunColumn& column : columns.columns()) table.columns.push_back(column.column);
+  const auto add = [&](const RunSummary& run, const std::vector<Limit>& held) {
+    Row& row = table.rows.emplace_back();
+    for (const RunColumn& column : columns.columns()) row.push_back(column.cell(run, held));
+  };
   for (const RunSummary& run : report.runs) {
-    for (const Limit& limit : limits) {
-      Row& row = add_row(RunOn(limit, run), {limit});
-      row.emplace_back(NameOfLimit(limit));
-      row.emplace_back(limit.bytes);
-    }
+    if (limits.size() < 2) add(run, limits);
+    for (size_t i = 0; limits.size() > 1 && i < limits.size(); ++i) add(RunOn(limits[i], run), {limits[i]});
   }
   return table;
 }
@@ -88,9 +130,7 @@ Table GpusTable(const std::vector<RunSummary>& runs, const std::vector<Limit>& l
   if (runs.empty()) return table;
   const bool sweep = runs.size() > 1;
   if (sweep) table.columns.push_back({"batch", "batch", ColumnKind::kStep});
-  constexpr auto kParts = std::to_array<std::pair<std::string_view, RunPart>>(
-      {{"training", &RunSummary::training}, {"inference", &RunSummary::inference}});
-  for (const auto& [name, part] : kParts) {
+  for (const auto& [name, of, part] : kPartsOfRun) {
     if (!(runs.front().*part)) continue;
     table.columns.push_back({absl::StrFormat("%s_device_bytes", name), std::string(name), ColumnKind::kBytes});
     table.columns.push_back({absl::StrFormat("%s_verdict", name), "verdict"});
@@ -99,7 +139,7 @@ Table GpusTable(const std::vector<RunSummary>& runs, const std::vector<Limit>& l
     for (const Limit& limit : limits) {
       Row& row = table.rows.emplace_back(Row{NameOfLimit(limit), limit.bytes});
       if (sweep) row.emplace_back(run.batch);
-      for (const auto& [name, part] : kParts) {
+      for (const auto& [name, of, part] : kPartsOfRun) {
         if (!(run.*part)) continue;
         const Need need = NeedOn(limit, run, part);
         row.emplace_back(need.expected_bytes);

@@ -8,19 +8,14 @@
 namespace onnx_mem {
 namespace {
 
-void NullOrName(JsonWriter& json, std::string_view name) { name.empty() ? json.Null() : json.String(name); }
-
-void WriteIntOrNull(JsonWriter& json, const std::optional<int64_t>& number) {
-  number ? json.Int(*number) : json.Null();
-}
-
 // One card and what each run needs there; of several batches a list.
 void WriteGpu(JsonWriter& json, const Limit& limit, const std::vector<RunSummary>& runs) {
   json.BeginObject();
   WriteCardName(json, limit, VerdictOf(runs, {limit}).value_or(Verdict::kFits));
   const auto write_run = [&](const RunSummary& run) {
-    if (run.training) WriteNeed(json, "training", NeedOn(limit, run, &RunSummary::training), limit.bytes);
-    if (run.inference) WriteNeed(json, "inference", NeedOn(limit, run, &RunSummary::inference), limit.bytes);
+    for (const auto& [name, of, part] : kPartsOfRun) {
+      if (run.*part) WriteNeed(json, name, NeedOn(limit, run, part), limit.bytes);
+    }
   };
   if (runs.size() == 1) {
     write_run(runs.front());
@@ -38,38 +33,25 @@ void WriteGpu(JsonWriter& json, const Limit& limit, const std::vector<RunSummary
 }
 
 void WriteCardPart(JsonWriter& json, const CardFit::Part& part) {
-  const BatchEdges unknown;
-  const BatchEdges& batches = part.batches ? *part.batches : unknown;
-  const auto write_batch = [&](std::string_view key, const FittingBatch& edge) {
-    json.Key(key);
-    WriteIntOrNull(json, part.batches ? std::optional(edge.batch) : std::nullopt);
-  };
-  const auto write = [&](std::string_view key, const std::optional<int64_t>& number) {
-    json.Key(key);
-    WriteIntOrNull(json, number);
-  };
+  const BatchEdges batches = part.batches.value_or(BatchEdges());
+  const auto known = [&](int64_t batch) { return part.batches ? std::optional(batch) : std::nullopt; };
   json.Key("fits").Bool(part.verdict != Verdict::kDoesNotFit);
   WriteNeedMembers(json, part.need, part.verdict);
-  write_batch("safe_batch", batches.safe);
-  write_batch("largest_batch", batches.expected);
-  write("impossible_from", batches.impossible_from);
-  json.Key("at_least").Bool(batches.expected.at_least);
-  write("safe_batch_high_bytes", batches.safe.device_bytes);
-  write("next_safe_batch_high_bytes", batches.safe.device_bytes_beyond);
-  write("largest_batch_device_bytes", batches.expected.device_bytes);
-  write("next_batch_device_bytes", batches.expected.device_bytes_beyond);
-  write("last_possible_batch_low_bytes", batches.possible_low_bytes);
-  write("impossible_from_low_bytes", batches.impossible_low_bytes);
+  json.Add({{"safe_batch", known(batches.safe.batch)},
+            {"largest_batch", known(batches.expected.batch)},
+            {"impossible_from", batches.impossible_from},
+            {"at_least", batches.expected.at_least},
+            {"safe_batch_high_bytes", batches.safe.device_bytes},
+            {"next_safe_batch_high_bytes", batches.safe.device_bytes_beyond},
+            {"largest_batch_device_bytes", batches.expected.device_bytes},
+            {"next_batch_device_bytes", batches.expected.device_bytes_beyond},
+            {"last_possible_batch_low_bytes", batches.possible_low_bytes},
+            {"impossible_from_low_bytes", batches.impossible_low_bytes}});
 }
 
 void WriteCard(JsonWriter& json, const CardFit& card) {
-  json.Key("gpu").BeginObject(JsonWriter::Layout::kOneLine);
-  json.Key("name");
-  NullOrName(json, card.name);
-  json.Key("memory_bytes");
-  WriteIntOrNull(json, card.memory_bytes);
-  json.Key("usable_bytes").Int(card.usable_bytes);
-  json.EndObject();
+  json.Key("gpu").Object(
+      {{"name", NullIfEmpty(card.name)}, {"memory_bytes", card.memory_bytes}, {"usable_bytes", card.usable_bytes}});
   WriteCardPart(json, card.parts.front());
   for (const CardFit::Part& part : card.parts) {
     json.Key(part.name).BeginObject(JsonWriter::Layout::kOneLine);
@@ -81,10 +63,8 @@ void WriteCard(JsonWriter& json, const CardFit& card) {
 }  // namespace
 
 void WriteNeedMembers(JsonWriter& json, const Need& need, Verdict verdict) {
-  json.Key("verdict").String(NameOf(verdict));
-  json.Key("device_bytes").Int(need.expected_bytes);
-  json.Key("device_interval_bytes").BeginArray(JsonWriter::Layout::kOneLine);
-  json.Int(need.low_bytes).Int(need.high_bytes).EndArray();
+  json.Add({{"verdict", NameOf(verdict)}, {"device_bytes", need.expected_bytes}});
+  json.Key("device_interval_bytes").Range(need.low_bytes, need.high_bytes);
 }
 
 void WriteNeed(JsonWriter& json, std::string_view key, const Need& need, int64_t limit_bytes) {
@@ -94,22 +74,16 @@ void WriteNeed(JsonWriter& json, std::string_view key, const Need& need, int64_t
 }
 
 void WriteCardName(JsonWriter& json, const Limit& limit, Verdict verdict) {
-  json.Key("name");
-  NullOrName(json, limit.name);
-  json.Key("memory_bytes");
-  limit.memory_bytes ? json.Int(*limit.memory_bytes) : json.Null();
-  json.Key("usable_bytes").Int(limit.bytes);
-  json.Key("verdict").String(NameOf(verdict));
+  json.Add({{"name", NullIfEmpty(limit.name)},
+            {"memory_bytes", limit.memory_bytes},
+            {"usable_bytes", limit.bytes},
+            {"verdict", NameOf(verdict)}});
 }
 
 void WriteBudget(JsonWriter& json, const Limit& limit) {
   json.Key("budget_bytes").Int(limit.bytes);
   if (!limit.percent) return;
-  json.Key("budget_of").BeginObject(JsonWriter::Layout::kOneLine);
-  json.Key("percent").Number(*limit.percent);
-  json.Key("bytes").Int(limit.of_bytes);
-  json.Key("what").String(limit.of_what);
-  json.EndObject();
+  json.Key("budget_of").Object({{"percent", *limit.percent}, {"bytes", limit.of_bytes}, {"what", limit.of_what}});
 }
 
 void WriteLimits(JsonWriter& json, const Report& report, const std::vector<Limit>& limits) {
@@ -134,15 +108,7 @@ void WriteLimits(JsonWriter& json, const Report& report, const std::vector<Limit
 }
 
 void WriteFit(JsonWriter& json, const Report& report, const FitPart& fit) {
-  json.Key("bindings").BeginObject(JsonWriter::Layout::kOneLine);
-  json.Key("batch").Int(fit.asked_batch);
-  for (const auto& [name, size] : report.bound_dims) {
-    if (name != "batch") json.Key(name).Int(size);
-  }
-  json.EndObject();
-  json.Key("assumptions").BeginObject();
-  for (const auto& [name, value] : report.assumptions) json.Key(name).String(value);
-  json.EndObject();
+  WriteQuestion(json, report, fit.asked_batch);
   json.Key("over").String("batch");
   WriteCard(json, fit.cards.front());
   json.Key("gpus").BeginArray();

@@ -12,11 +12,7 @@ using Layout = JsonWriter::Layout;
 void WriteGroups(JsonWriter& json, std::string_view key, const std::vector<OperatorGroup>& groups) {
   json.Key(key).BeginArray();
   for (const OperatorGroup& group : groups) {
-    json.BeginObject(Layout::kOneLine);
-    json.Key("op").String(group.op);
-    json.Key("count").Int(group.count);
-    json.Key("bytes").Int(group.bytes);
-    json.EndObject();
+    json.Object({{"op", group.op}, {"count", group.count}, {"bytes", group.bytes}});
   }
   json.EndArray();
 }
@@ -29,34 +25,25 @@ void WriteSide(JsonWriter& json, std::string_view key, const ComparedSide& side)
 }
 
 // The figures of a part that can be subtracted.
-void WritePartDelta(JsonWriter& json, std::string_view part, const std::optional<PartSummary>& delta) {
-  json.Key(part);
+void WritePartDelta(JsonWriter& json, const PartOfRun& which, const std::optional<PartSummary>& delta) {
+  json.Key(which.name);
   if (!delta) {
     json.Null();
     return;
   }
   json.BeginObject();
-  json.Key("peak_bytes").Int(delta->peak_bytes);
-  if (part == "training") json.Key("first_step_peak_bytes").Int(delta->first_step_peak_bytes);
-  json.Key("allocated_peak_bytes").Int(delta->allocated_peak_bytes);
-  json.Key("reserved_peak_bytes").Int(delta->reserved_peak_bytes);
-  json.Key("device_bytes").Int(delta->device_bytes);
-  json.Key("breakdown").BeginObject();
-  if (part == "inference") {
-    for (const auto& [name, bytes] : InferenceBreakdown(*delta)) json.Key(name).Int(bytes);
-  } else {
-    for (size_t c = 0; c < kNumCategories; ++c) json.Key(NameOf(static_cast<Category>(c))).Int(delta->breakdown[c]);
+  for (const PeakRow& row : kPeakRows) {
+    if (row.is_peak() && row.is_told_of(which.of)) json.Key(row.key).Int((*delta).*row.value);
   }
-  json.EndObject().EndObject();
+  WriteBreakdown(json, *delta, which.of);
+  json.EndObject();
 }
 
 void WriteDelta(JsonWriter& json, const RunSummary& delta) {
   json.Key("delta").BeginObject();
-  WritePartDelta(json, "training", delta.training);
-  WritePartDelta(json, "inference", delta.inference);
+  for (const PartOfRun& which : kPartsOfRun) WritePartDelta(json, which, delta.*which.part);
   json.Key("flops").BeginObject(Layout::kOneLine);
-  json.Key("forward").Int(delta.forward_flops);
-  json.Key("backward").Int(delta.backward_flops);
+  WritePasses(json, "flops", delta);
   json.EndObject().EndObject();
 }
 
@@ -69,11 +56,11 @@ void WriteLayers(JsonWriter& json, const std::optional<std::vector<LayerChange>>
   json.BeginArray();
   for (const LayerChange& layer : *layers) {
     json.BeginObject(Layout::kOneLine);
-    json.Key("module").String(layer.name);
-    json.Key("base_bytes").Int(layer.base_bytes);
-    json.Key("head_bytes").Int(layer.head_bytes);
-    json.Key("delta_bytes").Int(layer.delta_bytes());
-    json.Key("presence").String(NameOf(layer.presence));
+    json.Add({{"module", layer.name},
+              {"base_bytes", layer.base_bytes},
+              {"head_bytes", layer.head_bytes},
+              {"delta_bytes", layer.delta_bytes()},
+              {"presence", NameOf(layer.presence)}});
     if (layer.presence == Presence::kBoth && layer.base_name != layer.name) {
       json.Key("base_module").String(layer.base_name);
     }
@@ -85,12 +72,8 @@ void WriteLayers(JsonWriter& json, const std::optional<std::vector<LayerChange>>
 void WriteOperators(JsonWriter& json, const std::vector<OperatorChange>& operators) {
   json.Key("operators").BeginArray();
   for (const OperatorChange& change : operators) {
-    json.BeginObject(Layout::kOneLine);
-    json.Key("op").String(change.op);
-    json.Key("presence").String(NameOf(change.presence));
-    json.Key("count").Int(change.count);
-    json.Key("bytes").Int(change.bytes);
-    json.EndObject();
+    json.Object(
+        {{"op", change.op}, {"presence", NameOf(change.presence)}, {"count", change.count}, {"bytes", change.bytes}});
   }
   json.EndArray();
 }
@@ -103,10 +86,7 @@ void WriteHead(JsonWriter& json, const ComparedSide& head, const Change& change)
   const HalfPrecision none;
   const HalfPrecision& half = head.half ? *head.half : none;
   WriteGroups(json, "kept_fp32", half.kept_fp32);
-  json.Key("kept_fp32_weights").BeginObject(Layout::kOneLine);
-  json.Key("count").Int(half.fp32_weights);
-  json.Key("bytes").Int(half.fp32_weight_bytes);
-  json.EndObject();
+  json.Key("kept_fp32_weights").Object({{"count", half.fp32_weights}, {"bytes", half.fp32_weight_bytes}});
   WriteGroups(json, "casts_added", change.casts_added);
 }
 
@@ -130,20 +110,19 @@ void WriteGate(JsonWriter& json, const Comparison& comparison) {
   json.Key("within").Bool(comparison.gate->exceeded.empty());
   json.Key("exceeded").BeginArray();
   for (const Excess& excess : comparison.gate->exceeded) {
-    json.BeginObject(Layout::kOneLine);
-    json.Key("head").Int(static_cast<int64_t>(excess.head));
-    json.Key("figure").String(excess.figure);
-    json.Key("base_bytes").Int(excess.base_bytes);
-    json.Key("head_bytes").Int(excess.head_bytes);
-    json.EndObject();
+    json.Object({{"head", excess.head},
+                 {"figure", excess.figure},
+                 {"base_bytes", excess.base_bytes},
+                 {"head_bytes", excess.head_bytes}});
   }
   json.EndArray();
 }
 
 void WriteSideNeeds(JsonWriter& json, const RunSummary& run, int64_t limit_bytes) {
   json.BeginObject();
-  if (run.training) WriteNeed(json, "training", NeedOf(*run.training), limit_bytes);
-  if (run.inference) WriteNeed(json, "inference", NeedOf(*run.inference), limit_bytes);
+  for (const auto& [name, of, part] : kPartsOfRun) {
+    if (run.*part) WriteNeed(json, name, NeedOf(*(run.*part)), limit_bytes);
+  }
   json.EndObject();
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "report/analyze/answer.h"
@@ -47,7 +48,7 @@ std::string HeadingOf(const Comparison& comparison, const Screen& screen) {
   for (size_t h = 0; h < heads; ++h) {
     add(heads == 1 ? "head" : absl::StrFormat("head %d", h + 1), comparison.heads[h].report);
   }
-  return absl::StrJoin(Aligned(std::move(table), 0, kGap, screen), "\n") + '\n';
+  return AlignedText(std::move(table), 0, kGap, screen);
 }
 
 // The figures of one head, with those of the base under autocast beside them where it has been asked.
@@ -66,16 +67,16 @@ class FigureTable {
   }
 
   TextTable Take() {
-    for (std::string_view part : {"training", "inference"}) {
-      if (const ComparedFigure* device = Find(figures_, part, "device_bytes")) {
-        Add(*device, part == "training" ? "TRAINING on the GPU" : "INFERENCE on the GPU");
+    for (const PartOfRun& which : kPartsOfRun) {
+      if (const ComparedFigure* device = Find(figures_, which.name, "device_bytes")) {
+        Add(*device, absl::StrFormat("%s on the GPU", absl::AsciiStrToUpper(std::string(which.name))));
       }
     }
-    for (std::string_view part : {"training", "inference"}) {
-      if (!Find(figures_, part, "device_bytes")) continue;
+    for (const PartOfRun& which : kPartsOfRun) {
+      if (!Find(figures_, which.name, "device_bytes")) continue;
       AddBlank();
-      table_.rows.emplace_back(table_.columns.size()).front() = part;
-      AddPart(part);
+      table_.rows.emplace_back(table_.columns.size()).front() = which.name;
+      AddPart(which.name);
     }
     return std::move(table_);
   }
@@ -132,28 +133,27 @@ TextTable HeadTable(const Comparison& comparison, ByteUnit unit) {
   TextTable table;
   table.columns = {{.shrinks = true}};
   table.rows = {{""}};
-  const bool training = base.training.has_value(), inference = base.inference.has_value();
-  for (const auto& [part, present] : {std::pair("TRAINING", training), std::pair("INFERENCE", inference)}) {
-    if (!present) continue;
-    for (const char* title : {part, "change", "%"}) {
-      table.columns.push_back({.right = true, .optional = title[0] == '%'});
+  for (const PartOfRun& which : kPartsOfRun) {
+    if (!(base.*which.part)) continue;
+    for (const std::string& title :
+         {absl::AsciiStrToUpper(std::string(which.name)), std::string("change"), std::string("%")}) {
+      table.columns.push_back({.right = true, .optional = title == "%"});
       table.rows.front().push_back(title);
     }
   }
   const auto add = [&](const std::string& name, const RunSummary& run) {
     std::vector<std::string> row = {name};
-    const auto add_part = [&](const std::optional<PartSummary>& before, const std::optional<PartSummary>& after) {
-      if (!before) return;
+    for (const PartOfRun& which : kPartsOfRun) {
+      const std::optional<PartSummary>&before = base.*which.part, &after = run.*which.part;
+      if (!before) continue;
       if (!after) {
         row.insert(row.end(), {"-", "-", ""});
-        return;
+        continue;
       }
       row.insert(row.end(),
                  {Size(after->device_bytes, unit), SignedSize(after->device_bytes - before->device_bytes, unit),
                   SignedPercent(before->device_bytes, after->device_bytes)});
-    };
-    add_part(base.training, run.training);
-    add_part(base.inference, run.inference);
+    }
     table.rows.push_back(std::move(row));
   };
   add(names[0], base);
@@ -209,7 +209,7 @@ std::string LayersText(const Change& change, const Report& report, const Screen&
   for (size_t i = 0; i < most; ++i) add(TagOf(layers[i].presence) + layers[i].name, layers[i]);
   if (most < layers.size()) add("(" + Others(static_cast<int64_t>(layers.size() - most)) + ")", rest);
   if (layers.size() > 1) add("all that changed", sum);
-  return absl::StrJoin(Aligned(std::move(table), kIndent, kGap, screen), "\n") + '\n';
+  return AlignedText(std::move(table), kIndent, kGap, screen);
 }
 
 std::string OperatorsText(const Change& change, const Screen& screen) {
@@ -259,15 +259,9 @@ std::string CompareText(const Comparison& comparison, const Report& report, cons
   parts.push_back(HeadingOf(comparison, screen));
   parts.push_back(verdict);
   parts.push_back(HeldText(comparison, screen));
-  const auto lines = [&](TextTable table) {
-    std::vector<std::string> aligned = Aligned(std::move(table), kIndent, kGap, screen);
-    return absl::StrJoin(aligned, "\n") + '\n';
-  };
-  if (comparison.heads.size() == 1) {
-    parts.push_back(lines(FigureTable(comparison, 0, unit).Take()));
-  } else {
-    parts.push_back(lines(HeadTable(comparison, unit)));
-  }
+  TextTable figures =
+      comparison.heads.size() == 1 ? FigureTable(comparison, 0, unit).Take() : HeadTable(comparison, unit);
+  parts.push_back(AlignedText(std::move(figures), kIndent, kGap, screen));
   parts.push_back(
       OfEachHead(comparison, [&](size_t h) { return LayersText(comparison.changes[h], report, screen); }, screen));
   parts.push_back(

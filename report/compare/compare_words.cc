@@ -24,14 +24,12 @@ std::string GroupsText(const std::vector<OperatorGroup>& groups, ByteUnit units)
   return absl::StrFormat("%s (%s)", absl::StrJoin(parts, ", "), FormatBytesIn(bytes, units));
 }
 
-std::string PartInWords(std::string_view part, const std::optional<PartSummary>& base,
-                        const std::optional<PartSummary>& head, ByteUnit units) {
-  if (!base || !head) return "";
-  const int64_t delta = head->device_bytes - base->device_bytes;
-  if (delta == 0)
-    return absl::StrFormat("%s needs %s on the GPU as before", part, FormatBytesIn(head->device_bytes, units));
-  return absl::StrFormat("%s needs %s on the GPU, %s (%s)", part, FormatBytesIn(head->device_bytes, units),
-                         FormatSignedBytes(delta, units), SignedPercent(base->device_bytes, head->device_bytes));
+std::string PartInWords(std::string_view name, const PartSummary& base, const PartSummary& head, ByteUnit units) {
+  const int64_t delta = head.device_bytes - base.device_bytes;
+  const std::string need = absl::StrFormat("%s needs %s on the GPU", name, FormatBytesIn(head.device_bytes, units));
+  if (delta == 0) return need + " as before";
+  return absl::StrFormat("%s, %s (%s)", need, FormatSignedBytes(delta, units),
+                         SignedPercent(base.device_bytes, head.device_bytes));
 }
 
 }  // namespace
@@ -68,9 +66,8 @@ std::string ChangeInWords(const Comparison& comparison, size_t head, const Scree
   const RunSummary& before = comparison.base.report.runs.front();
   const RunSummary& after = comparison.heads[head].report.runs.front();
   std::vector<std::string> parts;
-  for (std::string part : {PartInWords("training", before.training, after.training, screen.units),
-                           PartInWords("inference", before.inference, after.inference, screen.units)}) {
-    if (!part.empty()) parts.push_back(std::move(part));
+  for (const auto& [name, of, part] : kPartsOfRun) {
+    if (before.*part && after.*part) parts.push_back(PartInWords(name, *(before.*part), *(after.*part), screen.units));
   }
   const bool one_model = comparison.heads[head].report.model.path == comparison.base.report.model.path;
   const std::string of = one_model ? absl::StrCat(BaseName(comparison.base.report.model.path), ", ") : "";

@@ -44,6 +44,14 @@ std::string AnswerHtml(const Report& report, const Screen& screen);
 std::string TablesHtml(const Report& report, const Screen& screen);
 std::string NotesHtml(const Report& report, const Screen& screen);
 
+// Several models or batches, a comparison, cards are shown as the screen shows them.
+bool IsOneRun(const Report& report);
+
+// With `stacks` each row becomes a block on a narrow screen, its cells one below the other with their titles.
+std::string TableHtml(const Table& table, const Screen& screen, bool stacks = false);
+// What would save most, cheapest first.
+Table WaysTable(const Table& savings);
+
 // What the page's script draws, as JSON in which no "<" stands. "{}" for a report without pictures.
 std::string PageData(const Report& report);
 

@@ -13,14 +13,13 @@
 #include <tuple>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
-#include "report/compare/comparison.h"
+#include "report/page/packed.h"
 #include "report/page/page.h"
+#include "report/page/page_runs.h"
 #include "report/parts/figures.h"
 #include "report/parts/json_writer.h"
 #include "report/parts/modules.h"
-#include "report/plan/plan_report.h"
 
 namespace onnx_mem {
 namespace {
@@ -29,61 +28,6 @@ using Layout = JsonWriter::Layout;
 
 constexpr size_t kMostDataBytes = 4'400'000;
 constexpr size_t kFewestBuffers = 500;
-
-// A column of numbers.
-class PackedColumn {
- public:
-  void Add(int64_t number) {
-    uint64_t folded = (static_cast<uint64_t>(number) << 1) ^ static_cast<uint64_t>(number >> 63);
-    while (folded >= 0x80) {
-      bytes_ += static_cast<char>(folded | 0x80);
-      folded >>= 7;
-    }
-    bytes_ += static_cast<char>(folded);
-  }
-  std::string Text() const { return absl::Base64Escape(bytes_); }
-
- private:
-  std::string bytes_;
-};
-
-// Strings by their place in a sorted list, which is known once all are collected.
-class StringList {
- public:
-  void Collect(std::string_view text) { places_.try_emplace(std::string(text), 0); }
-  void Number() {
-    int64_t next = 0;
-    for (auto& [text, place] : places_) place = next++;
-  }
-  int64_t PlaceOf(std::string_view text) const { return places_.find(text)->second; }
-
-  void Write(JsonWriter& json) const {
-    json.BeginArray(Layout::kOneLine);
-    std::string last;
-    for (const auto& [text, place] : places_) {
-      const std::string clean = CleanText(text);
-      size_t shared = 0;  // ASCII alone, so that characters and bytes are the same
-      while (shared < std::min(last.size(), clean.size()) && last[shared] == clean[shared] &&
-             static_cast<unsigned char>(clean[shared]) < 0x80) {
-        ++shared;
-      }
-      json.Int(static_cast<int64_t>(shared)).String(std::string_view(clean).substr(shared));
-      last = clean;
-    }
-    json.EndArray();
-  }
-
- private:
-  std::map<std::string, int64_t, std::less<>> places_;
-};
-
-struct DrawnRun {
-  std::string name;  // "training", "plan 3"
-  const Analysis* analysis = nullptr;
-  const RunFigures* figures = nullptr;
-  int64_t limit_bytes = 0;  // LiveLimit of the first limit, or 0
-  int64_t base = -1;        // the run that this one is compared with
-};
 
 std::string KindText(const Buffer& buffer) {
   if (buffer.dtype == DType::kUnknown) return "";
@@ -117,14 +61,14 @@ void WriteSteps(JsonWriter& json, const MemoryProgram& program, const StringList
   json.EndObject();
 }
 
-// What is not told one by one: by category, the change of its bytes at each step.
-void WriteOthers(JsonWriter& json, const MemoryProgram& program, const std::vector<BufferId>& told) {
-  std::vector<bool> is_told(program.buffers.size(), false);
-  for (BufferId id : told) is_told[static_cast<size_t>(id.value())] = true;
+// What is not among `shown`: by category, the change of its bytes at each step.
+void WriteOthers(JsonWriter& json, const MemoryProgram& program, const std::vector<BufferId>& shown) {
+  std::vector<bool> is_shown(program.buffers.size(), false);
+  for (BufferId id : shown) is_shown[static_cast<size_t>(id.value())] = true;
   std::map<Category, std::vector<int64_t>> changes;
   int64_t count = 0;
-  for (size_t i = 0; i < is_told.size(); ++i) {
-    if (is_told[i]) continue;
+  for (size_t i = 0; i < is_shown.size(); ++i) {
+    if (is_shown[i]) continue;
     const Buffer& buffer = program.buffers[BufferId(static_cast<int32_t>(i))];
     std::vector<int64_t>& change = changes[buffer.category];
     change.resize(program.steps.size() + 1);
@@ -143,13 +87,13 @@ void WriteOthers(JsonWriter& json, const MemoryProgram& program, const std::vect
   json.EndObject().EndObject();
 }
 
-void WriteBuffers(JsonWriter& json, const DrawnRun& run, const Modules& modules, const StringList& strings,
+void WriteBuffers(JsonWriter& json, const PageRun& run, const Modules& modules, const StringList& strings,
                   size_t most) {
   const MemoryProgram& program = run.figures->program;
-  const std::vector<BufferId> told = LargestBuffers(program, most);
+  const std::vector<BufferId> shown = LargestBuffers(program, most);
   const std::vector<int64_t>& addresses = run.figures->addresses;
   std::map<std::pair<int64_t, std::string>, int64_t> kinds;
-  for (BufferId id : told) kinds.try_emplace({program.buffers[id].bytes, KindText(program.buffers[id])}, 0);
+  for (BufferId id : shown) kinds.try_emplace({program.buffers[id].bytes, KindText(program.buffers[id])}, 0);
   PackedColumn kind_bytes, kind_texts;
   int64_t next = 0;
   for (auto& [kind, place] : kinds) {
@@ -159,7 +103,7 @@ void WriteBuffers(JsonWriter& json, const DrawnRun& run, const Modules& modules,
   }
   PackedColumn names, reasons, module_names, categories, kind_of, begins, lengths, address_column;
   int64_t last_begin = 0;
-  for (BufferId id : told) {
+  for (BufferId id : shown) {
     const Buffer& buffer = program.buffers[id];
     names.Add(strings.PlaceOf(buffer.name));
     reasons.Add(strings.PlaceOf(buffer.kept_by));
@@ -175,18 +119,16 @@ void WriteBuffers(JsonWriter& json, const DrawnRun& run, const Modules& modules,
     }
   }
   json.Key("buffers").BeginObject(Layout::kOneLine);
-  json.Key("count").Int(static_cast<int64_t>(told.size()));
-  json.Key("kind_bytes").String(kind_bytes.Text()).Key("kind_text").String(kind_texts.Text());
-  json.Key("name").String(names.Text()).Key("kept_by").String(reasons.Text());
-  json.Key("module").String(module_names.Text()).Key("category").String(categories.Text());
-  json.Key("kind").String(kind_of.Text()).Key("begin").String(begins.Text()).Key("length").String(lengths.Text());
-  json.Key("address");
-  addresses.empty() ? json.Null() : json.String(address_column.Text());
+  json.Add({{"count", shown.size()}, {"kind_bytes", kind_bytes.Text()}, {"kind_text", kind_texts.Text()}});
+  json.Add({{"name", names.Text()}, {"kept_by", reasons.Text()}, {"module", module_names.Text()}});
+  json.Add({{"category", categories.Text()}, {"kind", kind_of.Text()}});
+  json.Add({{"begin", begins.Text()}, {"length", lengths.Text()}});
+  json.Add({{"address", addresses.empty() ? std::nullopt : std::optional(address_column.Text())}});
   json.EndObject();
-  WriteOthers(json, program, told);
+  WriteOthers(json, program, shown);
 }
 
-void CollectStrings(const DrawnRun& run, const Modules& modules, size_t most, StringList& strings) {
+void CollectStrings(const PageRun& run, const Modules& modules, size_t most, StringList& strings) {
   const MemoryProgram& program = run.figures->program;
   for (const Step& step : program.steps) {
     for (std::string_view text :
@@ -203,86 +145,10 @@ void CollectStrings(const DrawnRun& run, const Modules& modules, size_t most, St
   }
 }
 
-void WritePlans(JsonWriter& json, const PlanPart& part) {
-  json.Key("plans").BeginArray();
-  int64_t runs = 0;  // so far, behind the one without any plan
-  for (size_t i = 0; i < part.drawn.size(); ++i) {
-    const ModulePlan& plan = part.answer.plans[i];
-    json.BeginObject(Layout::kOneLine);
-    json.Key("id").Int(plan.id).Key("method").String(plan.method).Key("label").String(CleanText(plan.label));
-    json.Key("run").Int(part.drawn[i].analysis != nullptr ? ++runs : 0);
-    json.Key("peak_bytes").Int(plan.measured.peak_bytes).Key("device_bytes").Int(plan.measured.device_bytes);
-    json.Key("slowdown").Number(plan.measured.slowdown).Key("dominated").Bool(plan.dominated);
-    json.Key("chosen").Bool(part.answer.chosen == i);
-    json.Key("settings").String(TextOf(plan.settings));
-    json.Key("segments").BeginArray();
-    for (const PlannedSegment& segment : plan.segments) {
-      json.BeginObject();
-      json.Key("modules").BeginArray();
-      for (const std::string& module : segment.segment.modules) json.String(CleanText(module));
-      json.EndArray();
-      json.Key("nodes").Int(static_cast<int64_t>(segment.nodes.size()));
-      json.Key("saves_bytes").Int(segment.saves_bytes).Key("recompute_flops").Int(segment.recompute_flops);
-      json.EndObject();
-    }
-    json.EndArray();
-    json.Key("code").String(part.drawn[i].code);
-    json.EndObject();
-  }
-  json.EndArray();
-  json.Key("budget_bytes");
-  part.request.budget_bytes ? json.Int(*part.request.budget_bytes) : json.Null();
-  json.Key("budget_on").String(part.request.budget_line == BudgetLine::kDevice ? "device" : "live");
-  json.Key("cost_in").String(part.request.cost_line == CostLine::kFlops ? "flops" : "time");
-}
-
-std::vector<DrawnRun> RunsOf(const Report& report) {
-  std::vector<DrawnRun> runs;
-  const auto add = [&](std::string name, const Analysis& analysis, const std::optional<RunFigures>& figures,
-                       const std::vector<Limit>& limits) {
-    if (!figures || figures->program.steps.empty()) return;
-    runs.push_back({std::move(name), &analysis, &*figures, limits.empty() ? 0 : LiveLimit(limits.front(), *figures)});
-  };
-  if (const auto* part = std::get_if<AnalyzePart>(&report.part); part != nullptr && part->analysis) {
-    add("training", *part->analysis, part->analysis->training, part->limits);
-    add("inference", *part->analysis, part->analysis->inference, part->limits);
-  }
-  if (const auto* part = std::get_if<PlanPart>(&report.part); part != nullptr && part->baseline) {
-    std::vector<Limit> limits;
-    if (part->request.budget_bytes && part->request.budget_line == BudgetLine::kDevice) {
-      limits.push_back({Limit::Kind::kBudget, "", *part->request.budget_bytes});
-    }
-    add("no plan", *part->baseline, part->baseline->training, limits);
-    for (size_t i = 0; i < part->drawn.size(); ++i) {
-      if (part->drawn[i].analysis == nullptr) continue;
-      add(absl::StrFormat("plan %d", part->answer.plans[i].id), *part->drawn[i].analysis,
-          part->drawn[i].analysis->training, limits);
-    }
-  }
-  if (const auto* compared = std::get_if<ComparePart>(&report.part)) {
-    const std::vector<std::string> names = SideNames(**compared);
-    std::vector<const Analysis*> sides = {(*compared)->base.analysis.get()};
-    for (const ComparedSide& head : (*compared)->heads) sides.push_back(head.analysis.get());
-    for (const auto figures : {&Analysis::training, &Analysis::inference}) {
-      int64_t base = -1;
-      for (size_t i = 0; i < sides.size(); ++i) {
-        const size_t before = runs.size();
-        if (sides[i] == nullptr) continue;
-        const std::string_view part = figures == &Analysis::training ? "training" : "inference";
-        add(absl::StrFormat("%s, %s", CleanText(names[i]), part), *sides[i], sides[i]->*figures, {});
-        if (runs.size() == before) continue;
-        if (i == 0) base = static_cast<int64_t>(before);
-        if (i > 0) runs.back().base = base;
-      }
-    }
-  }
-  return runs;
-}
-
-std::string DataWith(const Report& report, const std::vector<DrawnRun>& runs, size_t most_buffers) {
+std::string DataWith(const Report& report, const std::vector<PageRun>& runs, size_t most_buffers) {
   std::vector<Modules> modules;
   StringList strings;
-  for (const DrawnRun& run : runs) {
+  for (const PageRun& run : runs) {
     modules.emplace_back(run.analysis->parameters);
     CollectStrings(run, modules.back(), most_buffers, strings);
   }
@@ -296,14 +162,13 @@ std::string DataWith(const Report& report, const std::vector<DrawnRun>& runs, si
   strings.Write(json);
   json.Key("runs").BeginArray();
   for (size_t i = 0; i < runs.size(); ++i) {
-    const DrawnRun& run = runs[i];
+    const PageRun& run = runs[i];
     json.BeginObject();
     json.Key("name").String(run.name);
-    json.Key("peak_bytes").Int(run.figures->peak_bytes);
-    json.Key("peak_step").Int(run.figures->timeline.peak_step.value());
-    json.Key("device_bytes").Int(run.figures->device_bytes);
-    json.Key("reserved_bytes").Int(run.figures->reserved_peak_bytes);
-    json.Key("limit_bytes").Int(run.limit_bytes);
+    for (const PeakRow& row : kPeakRows) {
+      if (row.is_peak()) json.Key(row.key).Int(run.figures->*row.value);
+    }
+    json.Add({{"peak_step", run.figures->timeline.peak_step.value()}, {"limit_bytes", run.limit_bytes}});
     json.Key("base");
     run.base >= 0 ? json.Int(run.base) : json.Null();
     WriteSteps(json, run.figures->program, strings);
@@ -311,7 +176,7 @@ std::string DataWith(const Report& report, const std::vector<DrawnRun>& runs, si
     json.EndObject();
   }
   json.EndArray();
-  if (const auto* planned = std::get_if<PlanPart>(&report.part)) WritePlans(json, *planned);
+  if (const auto* planned = std::get_if<PlanPart>(&report.part)) WritePagePlans(json, *planned);
   json.EndObject();
   // A "<" could end the script element that holds this, or open a comment in it.
   std::string text;
@@ -322,10 +187,10 @@ std::string DataWith(const Report& report, const std::vector<DrawnRun>& runs, si
 }  // namespace
 
 std::string PageData(const Report& report) {
-  const std::vector<DrawnRun> runs = RunsOf(report);
+  const std::vector<PageRun> runs = PageRunsOf(report);
   if (runs.empty()) return "{}";
   size_t most = 0;
-  for (const DrawnRun& run : runs) most = std::max(most, run.figures->program.buffers.size());
+  for (const PageRun& run : runs) most = std::max(most, run.figures->program.buffers.size());
   std::string data = DataWith(report, runs, most);
   while (data.size() > kMostDataBytes && most > kFewestBuffers) {
     const double share = 0.9 * static_cast<double>(kMostDataBytes) / static_cast<double>(data.size());

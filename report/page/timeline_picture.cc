@@ -50,32 +50,19 @@ std::string Line(double x1, double y1, double x2, double y2, std::string_view ki
                          y2);
 }
 
-}  // namespace
+// Where steps and bytes are in the picture.
+struct PictureScale {
+  size_t steps;
+  double most_bytes;
+  double YOf(int64_t bytes) const { return kTop + kHeight * (1 - static_cast<double>(bytes) / most_bytes); }
+  double XOf(size_t step) const { return kLeft + kWidth * static_cast<double>(step) / static_cast<double>(steps); }
+};
 
-std::string TimelinePicture(const MemoryProgram& program, int64_t limit_bytes) {
-  const std::vector<BytesByCategory> steps = BytesPerStep(program);
-  if (steps.empty()) return "";
-  const Timeline timeline = ComputeTimeline(program);
+// A polygon for each category, from the bottom to the top.
+std::string StackOf(const std::vector<BytesByCategory>& steps, const PictureScale& scale) {
   const std::vector<PictureColumn> columns = ColumnsOf(steps);
-  const bool limited = limit_bytes > 0 && limit_bytes < 4 * timeline.peak_bytes;
-  const int64_t highest = std::max({timeline.peak_bytes, limited ? limit_bytes : 0, int64_t{1}});
-  const double most = 1.05 * static_cast<double>(highest);
-  const auto y_of = [&](int64_t bytes) { return kTop + kHeight * (1 - static_cast<double>(bytes) / most); };
   const double column_width = kWidth / static_cast<double>(columns.size());
-  const auto step_x = [&](size_t step) {
-    return kLeft + kWidth * static_cast<double>(step) / static_cast<double>(steps.size());
-  };
-
-  std::string svg = absl::StrFormat(
-      "<svg class=\"static\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Bytes alive at each of %d steps; the peak "
-      "is %s at step %d\">\n",
-      static_cast<int>(kLeft + kWidth + 10), static_cast<int>(kTop + kHeight + 26), steps.size(),
-      FormatBytes(timeline.peak_bytes), timeline.peak_step.value() + 1);
-  for (int tick = 0; tick <= 4; ++tick) {
-    const auto bytes = static_cast<int64_t>(static_cast<double>(timeline.peak_bytes) * tick / 4);
-    svg += Line(kLeft, y_of(bytes), kLeft + kWidth, y_of(bytes), "grid");
-    svg += Text(kLeft - 8, y_of(bytes) + 4, "end", FormatBytes(bytes));
-  }
+  std::string svg;
   std::vector<int64_t> below(columns.size(), 0);
   for (Category category : kBottomToTop) {
     std::string up, down;
@@ -83,31 +70,61 @@ std::string TimelinePicture(const MemoryProgram& program, int64_t limit_bytes) {
     for (size_t i = 0; i < columns.size(); ++i) {
       const int64_t bytes = steps[columns[i].step][static_cast<size_t>(category)];
       const double left = kLeft + static_cast<double>(i) * column_width, right = left + column_width;
+      const double low = scale.YOf(below[i]), high = scale.YOf(below[i] + bytes);
       any = any || bytes > 0;
-      absl::StrAppendFormat(&up, "%.1f,%.1f %.1f,%.1f ", left, y_of(below[i] + bytes), right, y_of(below[i] + bytes));
-      down = absl::StrFormat("%.1f,%.1f %.1f,%.1f ", right, y_of(below[i]), left, y_of(below[i])) + down;
+      absl::StrAppendFormat(&up, "%.1f,%.1f %.1f,%.1f ", left, high, right, high);
+      down = absl::StrFormat("%.1f,%.1f %.1f,%.1f ", right, low, left, low) + down;
       below[i] += bytes;
     }
     if (!any) continue;
     absl::StrAppendFormat(&svg, "<polygon class=\"c%d\" points=\"%s%s\"><title>%s</title></polygon>\n",
                           static_cast<int>(category), up, down, Words(NameOf(category)));
   }
+  return svg;
+}
+
+std::string PhasesOf(const MemoryProgram& program, const PictureScale& scale) {
+  std::string svg;
   size_t begin = 0;
-  for (size_t end = 1; end <= steps.size(); ++end) {
+  for (size_t end = 1; end <= scale.steps; ++end) {
     const Phase phase = program.steps[StepId(static_cast<int>(begin))].phase;
-    if (end < steps.size() && program.steps[StepId(static_cast<int>(end))].phase == phase) continue;
-    if (begin > 0) svg += Line(step_x(begin), kTop, step_x(begin), kTop + kHeight + 6, "phase");
-    if (step_x(end) - step_x(begin) > 60) {
-      svg += Text((step_x(begin) + step_x(end)) / 2, kTop + kHeight + 20, "middle", NameOf(phase));
-    }
+    if (end < scale.steps && program.steps[StepId(static_cast<int>(end))].phase == phase) continue;
+    const double left = scale.XOf(begin), right = scale.XOf(end);
+    if (begin > 0) svg += Line(left, kTop, left, kTop + kHeight + 6, "phase");
+    if (right - left > 60) svg += Text((left + right) / 2, kTop + kHeight + 20, "middle", NameOf(phase));
     begin = end;
   }
-  if (limited) {
-    svg += Line(kLeft, y_of(limit_bytes), kLeft + kWidth, y_of(limit_bytes), "limit");
-    svg += Text(kLeft + kWidth, y_of(limit_bytes) - 4, "end", "limit " + FormatBytes(limit_bytes));
+  return svg;
+}
+
+}  // namespace
+
+std::string TimelinePicture(const MemoryProgram& program, int64_t limit_bytes) {
+  const std::vector<BytesByCategory> steps = BytesPerStep(program);
+  if (steps.empty()) return "";
+  const Timeline timeline = ComputeTimeline(program);
+  const bool limited = limit_bytes > 0 && limit_bytes < 4 * timeline.peak_bytes;
+  const int64_t highest = std::max({timeline.peak_bytes, limited ? limit_bytes : 0, int64_t{1}});
+  const PictureScale scale{steps.size(), 1.05 * static_cast<double>(highest)};
+  std::string svg = absl::StrFormat(
+      "<svg class=\"static\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Bytes alive at each of %d steps; the peak "
+      "is %s at step %d\">\n",
+      static_cast<int>(kLeft + kWidth + 10), static_cast<int>(kTop + kHeight + 26), steps.size(),
+      FormatBytes(timeline.peak_bytes), timeline.peak_step.value() + 1);
+  for (int tick = 0; tick <= 4; ++tick) {
+    const auto bytes = static_cast<int64_t>(static_cast<double>(timeline.peak_bytes) * tick / 4);
+    svg += Line(kLeft, scale.YOf(bytes), kLeft + kWidth, scale.YOf(bytes), "grid");
+    svg += Text(kLeft - 8, scale.YOf(bytes) + 4, "end", FormatBytes(bytes));
   }
-  const double peak_x = step_x(static_cast<size_t>(timeline.peak_step.value())) + column_width / 2;
-  svg += Line(peak_x, kTop - 8, peak_x, y_of(timeline.peak_bytes), "peak");
+  svg += StackOf(steps, scale) + PhasesOf(program, scale);
+  if (limited) {
+    const double y = scale.YOf(limit_bytes);
+    svg += Line(kLeft, y, kLeft + kWidth, y, "limit");
+    svg += Text(kLeft + kWidth, y - 4, "end", "limit " + FormatBytes(limit_bytes));
+  }
+  const double column_width = kWidth / static_cast<double>(ColumnsOf(steps).size());
+  const double peak_x = scale.XOf(static_cast<size_t>(timeline.peak_step.value())) + column_width / 2;
+  svg += Line(peak_x, kTop - 8, peak_x, scale.YOf(timeline.peak_bytes), "peak");
   const std::string_view anchor = peak_x > kLeft + kWidth / 2 ? "end" : "start";
   svg += Text(peak_x + (anchor == "end" ? -6 : 6), kTop - 6, anchor, "peak " + FormatBytes(timeline.peak_bytes));
   return svg + "</svg>\n";

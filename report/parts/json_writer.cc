@@ -45,6 +45,31 @@ JsonWriter& JsonWriter::Key(std::string_view key) {
   return *this;
 }
 
+JsonWriter& JsonWriter::Add(Members members) {
+  for (const auto& [key, value] : members) Key(key).Scalar(value);
+  return *this;
+}
+
+JsonWriter& JsonWriter::Object(Members members, Layout layout) { return BeginObject(layout).Add(members).EndObject(); }
+
+JsonWriter& JsonWriter::Range(int64_t low, int64_t high) {
+  return BeginArray(Layout::kOneLine).Int(low).Int(high).EndArray();
+}
+
+JsonWriter& JsonWriter::Texts(const std::vector<std::string>& texts, Layout layout) {
+  BeginArray(layout);
+  for (const std::string& text : texts) String(text);
+  return EndArray();
+}
+
+JsonWriter& JsonWriter::Scalar(const JsonScalar& scalar) {
+  if (const bool* truth = std::get_if<bool>(&scalar.value_)) return Bool(*truth);
+  if (const int64_t* whole = std::get_if<int64_t>(&scalar.value_)) return Int(*whole);
+  if (const double* number = std::get_if<double>(&scalar.value_)) return Number(*number);
+  if (const auto* text = std::get_if<std::string_view>(&scalar.value_)) return String(*text);
+  return Null();
+}
+
 JsonWriter& JsonWriter::Int(int64_t number) {
   BeforeValue();
   char digits[24];

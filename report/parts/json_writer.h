@@ -2,22 +2,52 @@
 //
 //   JsonWriter json;
 //   json.BeginObject();
-//   json.Key("batch").Int(64);
+//   json.Add({{"batch", 64}});   the same as json.Key("batch").Int(64)
 //   json.EndObject();            json.text() == "{\n  \"batch\": 64\n}"
 #ifndef ONNX_MEM_REPORT_PARTS_JSON_WRITER_H_
 #define ONNX_MEM_REPORT_PARTS_JSON_WRITER_H_
 
+#include <concepts>
 #include <cstdint>
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace onnx_mem {
 
+// A value that is no object and no array; what is not known is null.
+class JsonScalar {
+ public:
+  JsonScalar(bool value) : value_(value) {}
+  template <std::integral T>
+  JsonScalar(T number) : value_(static_cast<int64_t>(number)) {}
+  JsonScalar(double number) : value_(number) {}
+  JsonScalar(std::string_view text) : value_(text) {}
+  JsonScalar(const std::string& text) : value_(std::string_view(text)) {}
+  JsonScalar(const char* text) : value_(std::string_view(text)) {}
+  template <class T>
+  JsonScalar(const std::optional<T>& value) {
+    if (value) *this = JsonScalar(*value);
+  }
+
+ private:
+  friend class JsonWriter;
+  std::variant<std::monostate, bool, int64_t, double, std::string_view> value_;
+};
+
+// Text where "" means that there is none.
+inline JsonScalar NullIfEmpty(std::string_view text) {
+  return text.empty() ? JsonScalar(std::optional<bool>()) : JsonScalar(text);
+}
+
 class JsonWriter {
  public:
   enum class Layout { kLines, kOneLine };
+  using Members = std::initializer_list<std::pair<std::string_view, JsonScalar>>;
 
   // kOneLine also holds for everything inside.
   JsonWriter& BeginObject(Layout layout = Layout::kLines) { return Begin('{', layout); }
@@ -26,6 +56,13 @@ class JsonWriter {
   JsonWriter& EndArray() { return End(']'); }
   JsonWriter& Key(std::string_view key);
 
+  // Members of the object that is open; an object of them; both ends of a range; texts.
+  JsonWriter& Add(Members members);
+  JsonWriter& Object(Members members, Layout layout = Layout::kOneLine);
+  JsonWriter& Range(int64_t low, int64_t high);
+  JsonWriter& Texts(const std::vector<std::string>& texts, Layout layout = Layout::kOneLine);
+
+  JsonWriter& Scalar(const JsonScalar& scalar);
   JsonWriter& Int(int64_t number);
   JsonWriter& Number(double number);  // null for what JSON cannot say
   JsonWriter& Bool(bool value);

@@ -229,4 +229,10 @@ std::string Paragraphs(const std::vector<std::string>& parts) {
   return text;
 }
 
+std::string AlignedText(TextTable table, size_t indent, size_t gap, const Screen& screen) {
+  std::string text;
+  for (const std::string& line : Aligned(std::move(table), indent, gap, screen)) text += line + '\n';
+  return text;
+}
+
 }  // namespace onnx_mem

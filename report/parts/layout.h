@@ -64,6 +64,8 @@ struct TextTable {
   std::vector<std::vector<std::string>> rows;  // a cell per column
 };
 std::vector<std::string> Aligned(TextTable table, size_t indent, size_t gap, const Screen& screen);
+// The same as one text, each line with its line break.
+std::string AlignedText(TextTable table, size_t indent, size_t gap, const Screen& screen);
 
 }  // namespace onnx_mem
 

@@ -7,7 +7,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "planner/code/name_patterns.h"
 #include "planner/search/curve.h"
 #include "report/analyze/answer.h"
 #include "report/parts/figures.h"
@@ -23,12 +22,7 @@ constexpr size_t kGap = 2;
 constexpr size_t kBar = 24;
 constexpr size_t kSpark = 60;
 constexpr size_t kRows = 12;  // of the curve, unless -n says otherwise
-constexpr size_t kSegments = 16;
 constexpr size_t kName = 36;
-
-std::string Title(std::string_view text, const Screen& screen) {
-  return std::string(kIndent, ' ') + Painted(text, Paint::kBold, screen) + '\n';
-}
 
 std::string Times(double slowdown) { return absl::StrFormat("x%.3f", 1 + slowdown); }
 
@@ -72,120 +66,8 @@ std::string AnswerText(const PlanPart& part, const Screen& screen) {
   return ChosenText(part, screen) + NeedsText(part, screen) + SettingText(part, screen) + CardText(part, screen);
 }
 
-std::string RangeName(const PlannedSegment& segment) {
-  if (segment.segment.modules.empty()) {
-    return absl::StrFormat("%s .. %s", segment.nodes.front(), segment.nodes.back());
-  }
-  const std::vector<std::string>& modules = segment.segment.modules;
-  if (modules.size() == 1) return modules.front();
-  // Of neighbours in one parent the last one's own name says enough: "layer1.0 to 2".
-  const std::string& last = modules.back();
-  const size_t dot = last.rfind('.');
-  const bool together = dot == modules.front().rfind('.') && dot != std::string::npos &&
-                        last.compare(0, dot, modules.front(), 0, dot) == 0;
-  return absl::StrFormat("%s to %s, as one", modules.front(), together ? last.substr(dot + 1) : last);
-}
-
-std::string KindOf(const PlannedSegment& segment) {
-  if (segment.segment.offload == Offload::kGate) return ", from where on they leave";
-  if (segment.segment.offload != Offload::kNo) return ", to the host";
-  return segment.segment.keep.empty() ? "" : ", keeping products";
-}
-
-std::string SegmentName(const PlannedSegment& segment) { return RangeName(segment) + KindOf(segment); }
-
-// Repeated blocks are one row.
-struct SegmentsRow {
-  std::string name;
-  size_t count = 1;
-  size_t ops = 0;
-  int64_t saves_bytes = 0;
-  int64_t cost = 0;
-};
-
-std::vector<SegmentsRow> SegmentRows(const ModulePlan& plan) {
-  std::vector<std::string> names, kinds;
-  for (const PlannedSegment& segment : plan.segments) {
-    names.push_back(segment.segment.modules.empty() ? "" : RangeName(segment));
-    kinds.push_back(KindOf(segment));
-  }
-  std::vector<SegmentsRow> rows;
-  for (const NameGroup& group : GroupNames(names, kinds)) {
-    const size_t first = group.members.front();
-    SegmentsRow row{.name = group.numbers.empty() ? SegmentName(plan.segments[first]) : TextOf(group) + kinds[first],
-                    .count = group.members.size()};
-    for (size_t member : group.members) {
-      row.ops += plan.segments[member].nodes.size();
-      row.saves_bytes += plan.segments[member].saves_bytes;
-      row.cost += plan.segments[member].cost;
-    }
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
-// A part of what the plan costs, as a share of the step.
-double ShareOfStep(const PlanPart& part, const ModulePlan& plan, int64_t cost) {
-  const int64_t whole = CostOn(part.request.cost_line, plan.measured);
-  return whole > 0 ? plan.measured.slowdown * static_cast<double>(cost) / static_cast<double>(whole) : 0;
-}
-
-std::string SegmentsText(const Report& report, const Screen& screen) {
-  const PlanPart& part = std::get<PlanPart>(report.part);
-  const PlanAnswer& answer = part.answer;
-  if (!answer.chosen) return "";
-  const ModulePlan& plan = answer.plans[*answer.chosen];
-  if (plan.segments.empty()) return "";
-  const auto share = [](int64_t some, int64_t whole) {
-    return whole > 0 ? 100 * static_cast<double>(some) / static_cast<double>(whole) : 0.0;
-  };
-  const auto away =
-      static_cast<size_t>(std::count_if(plan.segments.begin(), plan.segments.end(), [](const PlannedSegment& segment) {
-        return segment.segment.offload != Offload::kNo;
-      }));
-  const auto gates =
-      static_cast<size_t>(std::count_if(plan.segments.begin(), plan.segments.end(), [](const PlannedSegment& segment) {
-        return segment.segment.offload == Offload::kGate;
-      }));
-  const size_t again = plan.segments.size() - away, moved = away - gates;
-  std::vector<std::string> titles;
-  if (again > 0) {
-    titles.push_back(absl::StrFormat("Checkpoint %d segment%s (%.0f %% of the forward's FLOPs run twice)", again,
-                                     again == 1 ? "" : "s",
-                                     share(plan.measured.recompute_flops, answer.baseline_forward_flops)));
-  }
-  if (moved > 0) {
-    titles.push_back(absl::StrFormat("%d module%s to the host (%s there)", moved, moved == 1 ? "" : "s",
-                                     FormatBytesIn(plan.measured.host_bytes, screen.units)));
-  }
-  std::string text;
-  const std::vector<std::string> lines =
-      absl::StrSplit(Wrapped(absl::StrJoin(titles, ", "), screen.width - kIndent, 0, 0), '\n');
-  for (const std::string& line : lines) text += Title(line, screen);
-  TextTable table;
-  table.columns = {
-      {.right = true}, {.shrinks = true}, {.right = true, .optional = true}, {.right = true}, {.right = true}};
-  table.rows = {{"#", "modules", "ops", "frees", "costs"}};
-  const std::vector<SegmentsRow> rows = SegmentRows(plan);
-  int64_t largest = 0;
-  for (const SegmentsRow& row : rows) largest = std::max(largest, row.saves_bytes);
-  const ByteUnit unit = ColumnUnit(largest, screen.units);
-  const size_t most = report.top_given && report.top == 0 ? rows.size() : kSegments;
-  for (size_t i = 0; i < std::min(most, rows.size()); ++i) {
-    const SegmentsRow& row = rows[i];
-    table.rows.push_back({row.count == 1 ? "" : absl::StrFormat("%d x", row.count), row.name,
-                          absl::StrFormat("%d", row.ops), SizeIn(row.saves_bytes, unit),
-                          MoreOf(part, ShareOfStep(part, plan, row.cost))});
-  }
-  for (const std::string& line : Aligned(std::move(table), 2 * kIndent, kGap, screen)) text += line + '\n';
-  if (rows.size() > most) {
-    absl::StrAppendFormat(&text, "%s(%d more: -n 0)\n", std::string(2 * kIndent, ' '), rows.size() - most);
-  }
-  return text;
-}
-
-// Rows of the curve to show: the first, the last, the chosen one, and the rest evenly; habits that are beaten have a
-// line of their own.
+// Rows of the curve to show: the first, the last, the chosen one, and the rest evenly; plans of custom that are beaten
+// have a line of their own.
 std::vector<size_t> ShownRows(const Report& report) {
   const PlanAnswer& answer = std::get<PlanPart>(report.part).answer;
   std::vector<size_t> curve;
@@ -207,7 +89,6 @@ std::vector<size_t> ShownRows(const Report& report) {
 std::string CurveText(const Report& report, const Screen& screen) {
   const PlanPart& part = std::get<PlanPart>(report.part);
   const PlanAnswer& answer = part.answer;
-  const ByteUnit unit = screen.units == ByteUnit::kAuto ? ByteUnit::kAuto : screen.units;
   TextTable table;
   table.columns = {{},
                    {.shrinks = true},
@@ -223,21 +104,17 @@ std::string CurveText(const Report& report, const Screen& screen) {
     const ModulePlan& plan = answer.plans[i];
     const int64_t whole = BytesOf(part, answer.baseline);
     const double bytes = whole > 0 ? static_cast<double>(BytesOf(part, plan.measured)) / static_cast<double>(whole) : 0;
-    std::string mark;
-    if (answer.chosen == i) {
-      mark = "<- chosen";
-    } else if (&plan == &LeastOf(answer.plans)) {
-      mark = "<- least";
-    } else if (plan.method == "given") {
-      mark = "<- given";
-    }
+    const std::string mark = answer.chosen == i                ? "<- chosen"
+                             : &plan == &LeastOf(answer.plans) ? "<- least"
+                             : plan.method == "given"          ? "<- given"
+                                                               : "";
     table.rows.push_back({answer.chosen == i ? ">" : "", Shortened(plan.label, kName, screen.utf8),
-                          FormatBytesIn(plan.measured.device_bytes, unit),
-                          FormatBytesIn(plan.measured.peak_bytes, unit), Times(plan.measured.flops_slowdown),
+                          FormatBytesIn(plan.measured.device_bytes, screen.units),
+                          FormatBytesIn(plan.measured.peak_bytes, screen.units), Times(plan.measured.flops_slowdown),
                           Times(plan.measured.time_slowdown), Bar(bytes, kBar, screen.utf8), mark});
   }
-  std::string text = Title("Trade-off", screen);
-  for (const std::string& line : Aligned(std::move(table), kIndent, kGap, screen)) text += line + '\n';
+  std::string text = TitleLine("Trade-off", screen);
+  text += AlignedText(std::move(table), kIndent, kGap, screen);
   size_t left_out = 0;
   for (const ModulePlan& plan : answer.plans) left_out += !plan.dominated;
   if (left_out > rows.size()) {
@@ -303,24 +180,6 @@ std::vector<std::string> PlanAnswerLines(const Report& report, const Screen& scr
     lines.emplace_back(absl::StripAsciiWhitespace(line));
   }
   return lines;
-}
-
-Table SegmentsTable(const PlanPart& part) {
-  Table table{"segments",
-              "Checkpoint",
-              {{"modules", "checkpoint"},
-               {"ops", "ops", ColumnKind::kStep},
-               {"saves_bytes", "frees", ColumnKind::kBytes},
-               {"recompute_flops", "recompute", ColumnKind::kWork}},
-              {},
-              2};
-  table.has_total = false;
-  if (!part.answer.chosen) return table;
-  for (const PlannedSegment& segment : part.answer.plans[*part.answer.chosen].segments) {
-    table.rows.push_back({SegmentName(segment), static_cast<int64_t>(segment.nodes.size()), segment.saves_bytes,
-                          segment.recompute_flops});
-  }
-  return table;
 }
 
 std::string PlanText(const Report& report, const Screen& screen) {

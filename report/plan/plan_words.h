@@ -3,9 +3,11 @@
 #define ONNX_MEM_REPORT_PLAN_PLAN_WORDS_H_
 
 #include <string>
+#include <string_view>
 
 #include "report/parts/screen.h"
 #include "report/plan/plan_part.h"
+#include "report/plan/plan_report.h"
 
 namespace onnx_mem {
 
@@ -15,6 +17,9 @@ std::string MoreOf(const PlanPart& part, double slowdown);               // "+5.
 std::string BothPrices(const PlanPart& part, const Measured& measured);  // "+5.5 % time (+4.0 % compute)"
 std::string Limits(const PlanPart& part, const Screen& screen);          // "budget 4.00 GiB, at most +10.0 % compute"
 
+// A line in bold.
+std::string TitleLine(std::string_view text, const Screen& screen);
+
 // Paragraphs, each with its last newline; "" where there is nothing to say.
 std::string NoPlanText(const PlanPart& part, const Screen& screen);
 // What the chosen plan needs of the environment.
@@ -23,6 +28,8 @@ std::string NeedsText(const PlanPart& part, const Screen& screen);
 std::string SettingText(const PlanPart& part, const Screen& screen);
 // The plan for a card with no more than the budget.
 std::string CardText(const PlanPart& part, const Screen& screen);
+// What the chosen plan checkpoints, of at most so many rows as `report` says.
+std::string SegmentsText(const Report& report, const Screen& screen);
 std::string ProofText(const PlanPart& part, const Screen& screen);
 // What there was no effort for, where that may matter: the plan is not proven to be the best.
 std::string NotSearchedText(const PlanPart& part, const Screen& screen);

@@ -39,7 +39,7 @@ std::string RunsAgain(const StepGraph& graph, const Schedule& schedule) {
     table.rows.push_back({graph.ops[op].name, absl::StrCat(times(op)), absl::StrCat(cost(op))});
   }
   std::string text = "\n";
-  for (const std::string& line : Aligned(std::move(table), 0, 3, Screen{})) absl::StrAppend(&text, line, "\n");
+  text += AlignedText(std::move(table), 0, 3, Screen{});
   return text;
 }
 

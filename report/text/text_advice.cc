@@ -83,7 +83,7 @@ std::string SavingsText(const Table& table, bool verbose, const Screen& screen) 
     text.rows.push_back({"  " + TextOf(table, row, "change"), SizeOf(table, row, "saves_bytes", unit),
                          TextOf(table, row, "cost"), DisplayWidth(flags) > kLongestFlags ? "(-v)" : flags});
   }
-  return Lines(Aligned(std::move(text), kIndent, 2, screen)) + MoreLine(table.rows.size() - shown);
+  return AlignedText(std::move(text), kIndent, 2, screen) + MoreLine(table.rows.size() - shown);
 }
 
 std::string WaysText(const Table& table, bool verbose, const Screen& screen) {

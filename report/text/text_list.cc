@@ -155,7 +155,7 @@ std::string SweepText(const std::vector<RunSummary>& runs, const AnalyzePart& sw
                                    : Bar(share, kSweepBar, screen.utf8));
   }
   std::string text = absl::StrFormat("%s%s needs\n", std::string(kIndent, ' '), training ? "TRAINING" : "INFERENCE");
-  for (const std::string& line : Aligned(std::move(table), 2 * kIndent, kGap, screen)) text += line + '\n';
+  text += AlignedText(std::move(table), 2 * kIndent, kGap, screen);
   if (sweep.limits.size() > 1) text += SweepCardsText(runs, sweep.limits, screen);
   if (sweep.scaling) text += LawText(*sweep.scaling, runs.front(), screen);
   return text;

@@ -135,12 +135,6 @@ TextTable StartTable(std::string title) {
   return table;
 }
 
-std::string Lines(TextTable table, size_t indent, const Screen& screen) {
-  std::string text;
-  for (const std::string& line : Aligned(std::move(table), indent, 1, screen)) text += line + "\n";
-  return text;
-}
-
 std::string ModelLayersText(const std::string& model, const Table& table, size_t most, const Screen& screen) {
   std::vector<Layer> leaves;
   Figures total = {};
@@ -160,7 +154,7 @@ std::string ModelLayersText(const std::string& model, const Table& table, size_t
     AddFigures(layer.figures, total, units, screen.utf8, cells);
     text.rows.push_back(std::move(cells));
   }
-  return Lines(std::move(text), kIndent, screen);
+  return AlignedText(std::move(text), kIndent, 1, screen);
 }
 
 }  // namespace
@@ -198,7 +192,7 @@ std::string ModelsText(const Report& report, const Screen& screen) {
     cells.push_back(size + (verdict.empty() ? "" : " " + verdict));
     text.rows.push_back(std::move(cells));
   }
-  std::string result = Lines(std::move(text), kIndent, screen);
+  std::string result = AlignedText(std::move(text), kIndent, 1, screen);
   if (const Table* gpus = TableNamed(report, "gpus")) result += "\n" + ListText(*gpus, report, screen);
   if (report.shown_table != "layers") return result;
   const size_t rows = report.top_given ? static_cast<size_t>(std::max<int64_t>(report.top, 0)) : kMostLayers;

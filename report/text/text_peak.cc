@@ -34,10 +34,10 @@ std::string FlopsText(const RunSummary& run) {
   if (run.forward_flops == 0) return "";
   std::string text = absl::StrFormat("FLOPs: forward %s", ShortCount(run.forward_flops));
   if (run.backward_flops > 0) absl::StrAppendFormat(&text, ", backward %s", ShortCount(run.backward_flops));
-  if (run.recompute_flops && *run.recompute_flops > 0) {
+  if (run.with_plan && run.recompute_flops > 0) {
     const double step = static_cast<double>(run.forward_flops + run.backward_flops);
-    absl::StrAppendFormat(&text, ", recomputed %s (+%.1f %%)", ShortCount(*run.recompute_flops),
-                          100 * static_cast<double>(*run.recompute_flops) / step);
+    absl::StrAppendFormat(&text, ", recomputed %s (+%.1f %%)", ShortCount(run.recompute_flops),
+                          100 * static_cast<double>(run.recompute_flops) / step);
   }
   return text;
 }

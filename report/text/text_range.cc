@@ -31,18 +31,19 @@ std::string RowOfRange(std::string label, std::string low, std::string expected,
 std::string RangeText(const Report& report, const Screen& screen) {
   const RunSummary& run = report.runs.front();
   int64_t largest = 0;
-  for (const auto* part : {&run.training, &run.inference}) {
-    if (*part) largest = std::max(largest, (*part)->device_high_bytes);
+  for (const PartOfRun& which : kPartsOfRun) {
+    if (run.*which.part) largest = std::max(largest, (run.*which.part)->device_high_bytes);
   }
   const ByteUnit unit = ColumnUnit(largest, screen.units);
   std::string text, told, said;  // `said`: of the part before, which need not be told again
-  for (const auto& [name, part] : {std::pair("training", &run.training), std::pair("inference", &run.inference)}) {
-    if (!*part) continue;
-    const std::vector<RangeCause> causes = RangeCauses(report, **part);
+  for (const auto& [name, of, place] : kPartsOfRun) {
+    const std::optional<PartSummary>& part = run.*place;
+    if (!part) continue;
+    const std::vector<RangeCause> causes = RangeCauses(report, *part);
     if (causes.empty()) continue;
     if (text.empty()) text = RowOfRange("How sure that is", "low", "expected", "high");
-    text += RowOfRange(absl::StrFormat("  %s", name), SizeIn((*part)->device_low_bytes, unit),
-                       SizeIn((*part)->device_bytes, unit), SizeIn((*part)->device_high_bytes, unit));
+    text += RowOfRange(absl::StrFormat("  %s", name), SizeIn(part->device_low_bytes, unit),
+                       SizeIn(part->device_bytes, unit), SizeIn(part->device_high_bytes, unit));
     for (const RangeCause& cause : causes) {
       text += RowOfRange(absl::StrFormat("    %s", cause.words), Moved("-", cause.less_bytes, unit), "",
                          Moved("+", cause.more_bytes, unit));

@@ -54,7 +54,7 @@ std::string ShapesText(const Table& table, const Report& report, const Screen& s
   }
   lines.rows.push_back({"=", "", "", "total", "", SizeIn(total, unit), ""});
   std::string text = absl::StrFormat("%s%s\n", std::string(kIndent, ' '), Painted(table.title, Paint::kBold, screen));
-  for (const std::string& line : Aligned(std::move(lines), 2 * kIndent, 1, screen)) text += line + '\n';
+  text += AlignedText(std::move(lines), 2 * kIndent, 1, screen);
   return text;
 }
 

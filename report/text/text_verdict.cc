@@ -23,12 +23,6 @@ constexpr auto kVerdicts = std::to_array<Verdict>({Verdict::kFits, Verdict::kMay
 
 using Named = std::pair<Verdict, std::string>;
 
-std::string TableLines(TextTable table, size_t indent, const Screen& screen) {
-  std::string text;
-  for (const std::string& line : Aligned(std::move(table), indent, 2, screen)) text += line + "\n";
-  return text;
-}
-
 // "fits H100 PCIe, A100; does not fit Tesla T4".
 std::string GroupedVerdicts(const std::vector<Named>& all, const Screen& screen) {
   std::vector<std::string> groups;
@@ -164,12 +158,10 @@ std::string RunsLine(const std::vector<RunSummary>& runs, const std::vector<Limi
 }  // namespace
 
 std::string CardsText(const RunSummary& run, const std::vector<Limit>& limits, const Screen& screen) {
-  constexpr auto kParts = std::to_array<std::pair<std::string_view, RunPart>>(
-      {{"training", &RunSummary::training}, {"inference", &RunSummary::inference}});
   TextTable table;
   table.columns = {{.shrinks = true}, {.right = true}};
   table.rows = {{"", "usable"}};
-  for (const auto& [name, part] : kParts) {
+  for (const auto& [name, of, part] : kPartsOfRun) {
     if (!(run.*part)) continue;
     table.columns.insert(table.columns.end(), {{.right = true}, {}});
     table.rows.front().insert(table.rows.front().end(), {std::string(name), ""});
@@ -177,14 +169,14 @@ std::string CardsText(const RunSummary& run, const std::vector<Limit>& limits, c
   for (const Limit& limit : limits) {
     auto& row = table.rows.emplace_back();
     row = {NameOfLimit(limit), FormatBytesIn(limit.bytes, screen.units)};
-    for (const auto& [name, part] : kParts) {
+    for (const auto& [name, of, part] : kPartsOfRun) {
       if (!(run.*part)) continue;
       const Need need = NeedOn(limit, run, part);
       row.push_back(FormatBytesIn(need.expected_bytes, screen.units));
       row.emplace_back(WordsOf(VerdictOf(need, limit.bytes)));
     }
   }
-  return TableLines(std::move(table), 2 * kIndent, screen);
+  return AlignedText(std::move(table), 2 * kIndent, 2, screen);
 }
 
 std::string SweepCardsText(const std::vector<RunSummary>& runs, const std::vector<Limit>& limits,
@@ -200,7 +192,7 @@ std::string SweepCardsText(const std::vector<RunSummary>& runs, const std::vecto
       row.push_back(batches.empty() ? "-" : batches);
     }
   }
-  return TableLines(std::move(table), 2 * kIndent, screen);
+  return AlignedText(std::move(table), 2 * kIndent, 2, screen);
 }
 
 std::string FitText(const FitPart& fit, const Screen& screen) {
@@ -227,7 +219,7 @@ std::string FitText(const FitPart& fit, const Screen& screen) {
                             ImpossibleText(part.batches)});
     }
   }
-  return TableLines(std::move(table), kIndent, screen) +
+  return AlignedText(std::move(table), kIndent, 2, screen) +
          Wrapped(
              "safe: the largest batch whose high end fits; expected: whose expected figure does; impossible: "
              "from it on not even the low end fits",
@@ -261,7 +253,7 @@ std::string PlanHeldText(const PlanPart& plan, const Screen& screen) {
                           FormatBytesIn(held.planned.expected_bytes, screen.units),
                           std::string(WordsOf(held.verdict))});
   }
-  return TableLines(std::move(table), kIndent, screen);
+  return AlignedText(std::move(table), kIndent, 2, screen);
 }
 
 std::string HeldText(const Comparison& comparison, const Screen& screen) {
@@ -282,7 +274,7 @@ std::string HeldText(const Comparison& comparison, const Screen& screen) {
       row.emplace_back(WordsOf(*VerdictOf({run}, {{limit.kind, limit.name, limit.bytes}})));
     }
   }
-  return TableLines(std::move(table), kIndent, screen);
+  return AlignedText(std::move(table), kIndent, 2, screen);
 }
 
 std::string WithVerdictLast(std::string text, const Report& report, const Screen& screen) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/analysis/analysis.h"
+#include "analyzer/analysis/study.h"
 
 namespace onnx_mem {
 namespace {

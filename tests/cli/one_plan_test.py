@@ -1,6 +1,6 @@
 """One plan, whatever form it is asked for in: the screen, JSON, the page, what --emit json and --emit pytorch print,
-and the file of -o name the same segments and settings; --plan with any of these files takes the same bytes and ends with
-the same exit status.
+and the file of -o name the same segments and settings; --plan with any of these files takes the same bytes and ends
+with the same exit status.
 
 usage: one_plan_test.py PROGRAM MODEL...     three budgets each, the last one with expandable segments
 """
@@ -45,7 +45,7 @@ def on_screen(text):
         first, _, last = re.sub(" (to|[.][.]) ", " ", what).rstrip(",").partition(" ")
         if last and "." in first and "." not in last:    # "layer1.0 to 2"
             last = f"{first.rpartition('.')[0]}.{last}"
-        segments += zip(names_of(first), names_of(last or first))
+        segments += zip(names_of(first), names_of(last or first), strict=False)
     needs = re.search(r"Needs (\w+)=(\S+) in the environment", " ".join(text.split()))
     return sorted(segments), {needs[1]: needs[2]} if needs else {}
 

@@ -90,7 +90,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "models").symlink_to(models)
-        helps = "".join(run(f"onnx-mem {c} --help", folder, program).stdout for c in ("", "plan", "fit", "compare", "check"))
+        commands = ("", "plan", "fit", "compare", "check")
+        helps = "".join(run(f"onnx-mem {c} --help", folder, program).stdout for c in commands)
         known = set(re.findall(r"--[a-z][a-z-]*", helps))
         for command, files in cases:
             for file, text in files.items():

@@ -1,6 +1,6 @@
-"""What must hold between answers about one model, of every committed model and two batches: a list of batches gives what
-each alone gives, the peak grows with the batch as the scaling says, categories sum to the peak, an inference takes no
-more than a training step, intervals hold their figure, and -q prints the figures of the JSON.
+"""What must hold between answers about one model, of every committed model and two batches: a list of batches gives
+what each alone gives, the peak grows with the batch as the scaling says, categories sum to the peak, an inference takes
+no more than a training step, intervals hold their figure, and -q prints the figures of the JSON.
 
 usage: relations_test.py PROGRAM FILE...
 """

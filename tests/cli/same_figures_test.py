@@ -50,10 +50,14 @@ def check(program: str, file: str, folder: pathlib.Path) -> list[str]:
     ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if "[unbound-dim]" in ran.stderr:  # a length has to be given: what the program proposes
         sizes = re.findall(r"--dim \S+", ran.stderr)
-        ran = subprocess.run([*command, *" ".join(sizes).split()], cwd=folder, capture_output=True, text=True, check=False)
+        ran = subprocess.run([*command, *" ".join(sizes).split()], cwd=folder, capture_output=True, text=True,
+                             check=False)
     if ran.returncode != 0:
         return [ran.stderr[:400]]
-    read = lambda name: (folder / name).read_text()
+
+    def read(name: str) -> str:
+        return (folder / name).read_text()
+
     run = json.loads(read("r.json"))["runs"][0]
     row = next(csv.DictReader(read("r.csv").splitlines()))
     page = json.loads(re.search(r'id="page-data">(.*?)</script>', read("r.html"), re.S)[1])
@@ -79,7 +83,7 @@ def check(program: str, file: str, folder: pathlib.Path) -> list[str]:
             wrong += [f"html {part} {key}" for key, there in (
                 ("peak_bytes", told["peak_bytes"] == figures["peak_bytes"]),
                 ("device_bytes", told["device_bytes"] == figures["device_bytes"]),
-                ("reserved", told["reserved_bytes"] == figures["reserved_peak_bytes"])) if not there]
+                ("reserved", told["reserved_peak_bytes"] == figures["reserved_peak_bytes"])) if not there]
         wrong += [f"html text {part} {key}" for key in ("peak_bytes", "device_bytes")
                   if not has(read("r.html"), figures[key])]
     main = "training" if run.get("training") else "inference"

@@ -12,7 +12,7 @@ namespace {
 std::string SavedSample() {
   const Analysis analysis = SampleAnalysis();
   ReportRequest request;
-  request.every_table = true;
+  request.tables = Tables::kAll;
   return RenderJson(BuildReport(request, {Summarize(analysis)}, {}, analysis), Screen());
 }
 

@@ -14,24 +14,23 @@ std::string CodeAndHint(const absl::Status& status) {
 }
 
 TEST(CheckNames, FindsWhatTheModelHas) {
-  Analysis analysis = SampleAnalysis();
-  analysis.graph.inputs = {TensorId(0)};
+  Graph graph = *SampleAnalysis().graph;
+  graph.inputs = {TensorId(0)};
   onnx_mem::Run run;
   run.hold = {"y", "z"};
   run.requires_grad = {"x"};
-  EXPECT_TRUE(CheckNames(run, analysis.graph).ok());
+  EXPECT_TRUE(CheckNames(run, graph).ok());
 }
 
 TEST(CheckNames, RefusesWhatItHasNot) {
-  Analysis analysis = SampleAnalysis();
-  analysis.graph.inputs = {TensorId(0)};
+  Graph graph = *SampleAnalysis().graph;
+  graph.inputs = {TensorId(0)};
   onnx_mem::Run run;
   run.hold = {"hidden"};
-  EXPECT_EQ(CodeAndHint(CheckNames(run, analysis.graph)),
-            "unknown-tensor: --hold hidden: the model has no such tensor");
+  EXPECT_EQ(CodeAndHint(CheckNames(run, graph)), "unknown-tensor: --hold hidden: the model has no such tensor");
   run.hold.clear();
   run.requires_grad = {"y"};  // a tensor, but not an input
-  EXPECT_EQ(CodeAndHint(CheckNames(run, analysis.graph)),
+  EXPECT_EQ(CodeAndHint(CheckNames(run, graph)),
             "unknown-input: --requires-grad y: the model has no such input | did you mean: x");
 }
 

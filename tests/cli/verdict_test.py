@@ -136,7 +136,7 @@ def check_batches(program: Program, faults: list[str]) -> None:
         if not safe <= expected < impossible:
             faults.append(f"{part}: {safe}, {expected}, {impossible}")
 
-        def need(batch: int) -> tuple[int, int, int]:
+        def need(batch: int, mode: str = mode, part: str = part) -> tuple[int, int, int]:
             report = program.json(program.model, "-b", str(batch), "-m", mode, "--gpu", CARDS[0])[1]
             figures = report["runs"][0][part]
             low, high = figures["device_interval_bytes"]

@@ -40,7 +40,8 @@ def run(workflow: str, program: pathlib.Path, folder: pathlib.Path, **changed: s
         (tools / tool).chmod(0o755)
     (folder / "called").write_text("")
     (folder / "summary").write_text("")
-    environment = {**os.environ, **values_of(workflow), **changed, "PATH": f"{tools}:{program.parent}:{os.environ['PATH']}",
+    environment = {**os.environ, **values_of(workflow), **changed,
+                   "PATH": f"{tools}:{program.parent}:{os.environ['PATH']}",
                    "GITHUB_STEP_SUMMARY": str(folder / "summary"), "PULL_REQUEST": "7", "ONNX_MEM_WHEEL": "the.whl"}
     statuses, failed = {}, False
     for name, always, script in steps_of(workflow):

@@ -45,9 +45,9 @@ void ExpectFigures(const mem::Figures& figures, const Json& json) {
   EXPECT_EQ(Interval(figures.device_interval), json["device_interval_bytes"]);
   EXPECT_EQ(figures.peak_interval ? Interval(*figures.peak_interval) : Json(), json["peak_interval_bytes"]);
   EXPECT_EQ(figures.lower_bound, json["lower_bound"]);
-  EXPECT_EQ(figures.peak_phase, json["peak"]["phase"]);
-  EXPECT_EQ(figures.peak_op, json["peak"]["op"]);
-  EXPECT_EQ(figures.peak_module, json["peak"]["module"]);
+  EXPECT_EQ(figures.peak_phase, json["peak"]["phase"].get<std::string>());
+  EXPECT_EQ(figures.peak_op, json["peak"]["op"].get<std::string>());
+  EXPECT_EQ(figures.peak_module, json["peak"]["module"].get<std::string>());
   int64_t sum = 0;
   ASSERT_EQ(figures.breakdown.size(), json["breakdown"].size());
   for (const auto& [name, bytes] : figures.breakdown) {
@@ -116,10 +116,11 @@ TEST(Library, FiguresAreThoseOfTheCommand) {
     ASSERT_TRUE(analysis) << analysis.error().message;
     const Json json = JsonOf(path + " " + asked.arguments);
     EXPECT_EQ(analysis->model.parameters, json["model"]["parameters"]);
-    EXPECT_EQ(analysis->model.producer, json["model"]["producer"]);
+    EXPECT_EQ(analysis->model.producer, json["model"]["producer"].get<std::string>());
     ASSERT_EQ(analysis->runs.size(), json["runs"].size());
     for (size_t i = 0; i < analysis->runs.size(); ++i) ExpectRun(analysis->runs[i], json["runs"][i]);
-    for (const auto& [name, value] : analysis->assumptions) EXPECT_EQ(value, json["assumptions"][name]) << name;
+    for (const auto& [name, value] : analysis->assumptions)
+      EXPECT_EQ(value, json["assumptions"][name].get<std::string>()) << name;
     ASSERT_EQ(analysis->notes.size(), json["diagnostics"].size());
     EXPECT_EQ(analysis->fits, json.value("fits", true));
   }
@@ -154,7 +155,7 @@ TEST(Library, AnAnalysisMayApplyAPlan) {
   const mem::Plans plans = model.Plan(workload, options).value();
   const std::string arguments = "plan " + path + " -b 16 --budget 1000000000B --time-limit 0 --iterations 30";
   const Json json = JsonOf(arguments);
-  EXPECT_EQ(plans.status, json["status"]);
+  EXPECT_EQ(plans.status, json["status"].get<std::string>());
   EXPECT_EQ(plans.minimum_bytes, json["minimum_bytes"]);
   ASSERT_EQ(plans.plans.size(), json["plans"].size());
   for (size_t i = 0; i < plans.plans.size(); ++i) {
@@ -186,7 +187,7 @@ TEST(Library, FitTellsCardsAndWays) {
   const Json json = JsonOf(arguments);
   ASSERT_EQ(fitting.cards.size(), 2u);
   for (size_t i = 0; i < 2; ++i) {
-    EXPECT_EQ(fitting.cards[i].name, json["cards"][i]["gpu"]["name"]);
+    EXPECT_EQ(fitting.cards[i].name, json["cards"][i]["gpu"]["name"].get<std::string>());
     EXPECT_EQ(fitting.cards[i].parts.front().largest_batch, json["cards"][i]["largest_batch"].get<int64_t>());
     EXPECT_EQ(fitting.cards[i].parts.front().fits, json["cards"][i]["fits"]);
   }
@@ -278,7 +279,7 @@ TEST(Library, ErrorTextsAreTheCommandLines) {
   workload.optimizer = "adamm";
   const mem::Error error = ModelAt(kLenet).Analyze(workload).error();
   const Json json = JsonOf(kLenet + " --optimizer adamm")["error"];
-  EXPECT_EQ(error.message, json["message"]);
+  EXPECT_EQ(error.message, json["message"].get<std::string>());
   EXPECT_EQ(error.details, json["details"].get<std::vector<std::string>>());
 }
 

@@ -15,7 +15,8 @@ TEST(FindLargestBatch, FitsAndOneMoreDoesNot) {
   PlanRequest request;
   request.budget_line = BudgetLine::kLive;
   request.budget_bytes = int64_t{1} << 30;
-  const auto largest = FindLargestBatch(*file, workload, request);
+  Study study(*file);
+  const auto largest = FindLargestBatch(study, workload, request);
   ASSERT_TRUE(largest.ok()) << largest.status();
   ASSERT_GT(largest->without_plan, 0);
   EXPECT_GT(largest->batch, largest->without_plan);
@@ -24,9 +25,7 @@ TEST(FindLargestBatch, FitsAndOneMoreDoesNot) {
 
   const auto peak = [&](int64_t batch) {
     workload.bindings.batch = batch;
-    const auto analysis = Analyze(*file, workload);
-    EXPECT_TRUE(analysis.ok());
-    return analysis->training->peak_bytes;
+    return Study(*file).PeakBytes(workload).value();
   };
   EXPECT_LE(peak(largest->without_plan), *request.budget_bytes);
   EXPECT_GT(peak(largest->without_plan + 1), *request.budget_bytes);
@@ -34,9 +33,7 @@ TEST(FindLargestBatch, FitsAndOneMoreDoesNot) {
   workload.bindings.batch = largest->batch;
   request.iteration_limit = 60;
   request.time_limit_s = 0.4;
-  const auto model = file->Import(workload.bindings);
-  ASSERT_TRUE(model.ok());
-  const auto answer = PlanModel(*model, workload, request);
+  const auto answer = PlanModel(study, workload, request);
   ASSERT_TRUE(answer.ok() && answer->chosen.has_value());
   EXPECT_LE(answer->plans[*answer->chosen].measured.peak_bytes, *request.budget_bytes);
   // On live bytes no set of whole modules fits one sample more.
@@ -48,7 +45,8 @@ TEST(FindLargestBatch, NotOneSample) {
   ASSERT_TRUE(file.ok()) << file.status();
   PlanRequest request;
   request.budget_bytes = 1 << 20;
-  const auto largest = FindLargestBatch(*file, Workload(), request);
+  Study study(*file);
+  const auto largest = FindLargestBatch(study, Workload(), request);
   ASSERT_TRUE(largest.ok()) << largest.status();
   EXPECT_EQ(largest->batch, 0);
   EXPECT_EQ(largest->without_plan, 0);

@@ -38,7 +38,8 @@ Asked Transformer() {
 }
 
 PlanAnswer AnswerTo(const Asked& asked) {
-  absl::StatusOr<PlanAnswer> answer = PlanModel(asked.model, asked.workload, asked.request);
+  Study study(asked.model);
+  absl::StatusOr<PlanAnswer> answer = PlanModel(study, asked.workload, asked.request);
   EXPECT_TRUE(answer.ok()) << answer.status();
   return *std::move(answer);
 }
@@ -58,7 +59,7 @@ TEST(FindMixed, IsFasterThanSecondRunsAloneAndTakesWhatTheAnalysisMeasures) {
 
   Workload workload = asked.workload;
   for (const PlannedSegment& segment : plan.segments) workload.run.segments.push_back(segment.segment);
-  const absl::StatusOr<Analysis> analysis = AnalyzeImported(asked.model, workload);
+  const absl::StatusOr<Analysis> analysis = Study(asked.model).Ask(workload);
   ASSERT_TRUE(analysis.ok()) << analysis.status();
   EXPECT_EQ(plan.measured.peak_bytes, analysis->training->peak_bytes);
   EXPECT_EQ(plan.measured.device_bytes, analysis->training->device_bytes);
@@ -88,7 +89,7 @@ TEST(Offload, HeldModulesHaveUntilTheGateToMove) {
     workload.run.segments = {{.modules = {"m.transformer.h.0"}, .nodes = {}, .offload = first},
                              {.modules = {"m.transformer.h.1"}, .nodes = {}, .offload = first},
                              {.modules = {"m.transformer.h.4.mlp"}, .nodes = {}, .offload = last}};
-    return *AnalyzeImported(asked.model, workload);
+    return *Study(asked.model).Ask(workload);
   };
   const Analysis gated = with(Offload::kHeld, Offload::kGate), chained = with(Offload::kOverlapped, Offload::kWaiting);
   const auto waits = [&](const Analysis& analysis) {

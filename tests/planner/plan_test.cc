@@ -44,7 +44,8 @@ PlanRequest Request(int64_t iterations = 80) {
 }
 
 PlanAnswer Answer(const Loaded& loaded, const PlanRequest& request) {
-  absl::StatusOr<PlanAnswer> answer = PlanModel(loaded.model, loaded.workload, request);
+  Study study(loaded.model);
+  absl::StatusOr<PlanAnswer> answer = PlanModel(study, loaded.workload, request);
   if (!answer.ok()) ADD_FAILURE() << answer.status();
   return *std::move(answer);
 }
@@ -61,7 +62,7 @@ TEST(PlanModel, EveryPlanTakesWhatTheAnalysisMeasures) {
       const ModulePlan& plan = answer.plans[i];
       Workload workload = loaded.workload;
       for (const PlannedSegment& segment : plan.segments) workload.run.segments.push_back(segment.segment);
-      const auto analysis = AnalyzeImported(loaded.model, workload);
+      const auto analysis = Study(loaded.model).Ask(workload);
       ASSERT_TRUE(analysis.ok()) << analysis.status();
       EXPECT_EQ(plan.measured.peak_bytes, analysis->training->peak_bytes) << plan.label;
       EXPECT_EQ(plan.measured.device_bytes, analysis->training->device_bytes) << plan.label;
@@ -70,19 +71,16 @@ TEST(PlanModel, EveryPlanTakesWhatTheAnalysisMeasures) {
   }
 }
 
-// The command hands over what its own analysis has found; the course that it draws is that of an analysis, too.
-TEST(PlanModel, WhatIsKnownOfTheStepChangesNoPlan) {
+// The command asks the study about the step before it plans; the course that it draws is that of an analysis, too.
+TEST(PlanModel, WhatAStudyHasKeptChangesNoPlan) {
   const Loaded loaded = Load("resnet18.train.ts.op17.onnx", 8);
   PlanRequest request = Request(40);
   request.budget_bytes = Answer(loaded, request).plans.back().measured.device_bytes;
   const PlanAnswer alone = Answer(loaded, request);
   Workload workload = loaded.workload;
-  workload.keep_parts = true;
-  const auto analysis = AnalyzeImported(loaded.model, workload);
-  ASSERT_TRUE(analysis.ok()) << analysis.status();
-  const TrainingParts& parts = *analysis->parts;
-  const auto told = PlanModel(loaded.model, loaded.workload, request,
-                              {parts.lowered.get(), parts.enacted.get(), &*analysis->training});
+  Study study(loaded.model);
+  ASSERT_TRUE(study.AskWithRange(workload).ok());
+  const auto told = PlanModel(study, loaded.workload, request);
   ASSERT_TRUE(told.ok()) << told.status();
   ASSERT_TRUE(alone.chosen.has_value());
   EXPECT_EQ(told->chosen, alone.chosen);
@@ -93,12 +91,12 @@ TEST(PlanModel, WhatIsKnownOfTheStepChangesNoPlan) {
     EXPECT_EQ(told->plans[i].measured.time_slowdown, alone.plans[i].measured.time_slowdown);
   }
   const ModulePlan& chosen = alone.plans[*alone.chosen];
-  onnx_mem::Run run = parts.run;  // the test has a member of that name
-  for (const PlannedSegment& segment : chosen.segments) run.segments.push_back(segment.segment);
-  workload.run = run;
-  const auto with = AnalyzeImported(loaded.model, workload);
+  for (const PlannedSegment& segment : chosen.segments) workload.run.segments.push_back(segment.segment);
+  const auto with = study.Ask(workload);
   ASSERT_TRUE(with.ok()) << with.status();
-  absl::StatusOr<Enacted> enacted = EnactLowered(*parts.lowered, run);
+  const auto lowered = study.Lower(workload.bindings, workload.run);
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  absl::StatusOr<Enacted> enacted = EnactLowered(**lowered, workload.run);
   ASSERT_TRUE(enacted.ok()) << enacted.status();
   EXPECT_EQ(TrainingCourse(*std::move(enacted), workload), with->training->timeline.live_bytes);
 }
@@ -235,7 +233,8 @@ TEST(PlanModel, AnUnknownMethodIsAnError) {
   PlanRequest request = Request(10);
   request.method = "magic";
   const Loaded loaded = Load("lenet5.train.ts.op17.onnx", 8);
-  EXPECT_FALSE(PlanModel(loaded.model, loaded.workload, request).ok());
+  Study study(loaded.model);
+  EXPECT_FALSE(PlanModel(study, loaded.workload, request).ok());
 }
 
 // A card of the budget's size: the allocator gives back its cache, so more fits than stays below the budget by itself.

@@ -23,7 +23,7 @@ constexpr ProofCase kProofCases[] = {{"resnet18.train.ts.op17.onnx", 16},
                                      {"resnet50.train.dynamo.op18.noopt.onnx", 4},
                                      {"vit_b_16.train.ts.op17.onnx", 2}};
 
-ImportedModel Import(const ProofCase& c, Workload& workload) {
+Study StudyOf(const ProofCase& c, Workload& workload) {
   workload.mode = Mode::kTraining;
   workload.bindings.batch = c.batch;
   workload.optimizer = *ParseOptimizer("momentum");
@@ -31,15 +31,15 @@ ImportedModel Import(const ProofCase& c, Workload& workload) {
   if (!file.ok()) ADD_FAILURE() << file.status();
   auto model = file->Import(workload.bindings);
   if (!model.ok()) ADD_FAILURE() << model.status();
-  return *std::move(model);
+  return Study(*std::move(model));
 }
 
 TEST(StepGraphOf, KeepsAllThatTheEnactedStepKeepsForBackward) {
   for (const ProofCase& c : kProofCases) {
     SCOPED_TRACE(c.name);
     Workload workload;
-    const ImportedModel model = Import(c, workload);
-    const auto accountant = Accountant::Create(model, workload, PlanRequest().clock, CostLine::kFlops);
+    Study study = StudyOf(c, workload);
+    const auto accountant = Accountant::Create(study, workload, PlanRequest().clock, CostLine::kFlops);
     ASSERT_TRUE(accountant.ok()) << accountant.status();
     const auto prover = Prover::Create(*accountant, CostLine::kFlops, BudgetLine::kLive);
     ASSERT_TRUE(prover.ok()) << prover.status();
@@ -58,16 +58,16 @@ TEST(Prover, NoEnactedPlanBeatsTheBound) {
   for (const ProofCase& c : kProofCases) {
     SCOPED_TRACE(c.name);
     Workload workload;
-    const ImportedModel model = Import(c, workload);
+    Study study = StudyOf(c, workload);
     for (const CostLine line : {CostLine::kFlops, CostLine::kTime}) {
       PlanRequest request;
       request.budget_line = BudgetLine::kLive;
       request.cost_line = line;
       request.iteration_limit = 25;
       request.time_limit_s = 0.2;
-      const auto answer = PlanModel(model, workload, request);
+      const auto answer = PlanModel(study, workload, request);
       ASSERT_TRUE(answer.ok()) << answer.status();
-      const auto accountant = Accountant::Create(model, workload, request.clock, line);
+      const auto accountant = Accountant::Create(study, workload, request.clock, line);
       ASSERT_TRUE(accountant.ok());
       const auto prover = Prover::Create(*accountant, line, BudgetLine::kLive);
       ASSERT_TRUE(prover.ok()) << prover.status();
@@ -93,7 +93,7 @@ TEST(Prover, NoEnactedPlanBeatsTheBound) {
 TEST(Prover, HoldsForMicroStepsAndForCodeThatCheckpoints) {
   for (const bool own : {false, true}) {
     Workload workload;
-    const ImportedModel model = Import({"resnet18.train.ts.op17.onnx", 16}, workload);
+    Study study = StudyOf({"resnet18.train.ts.op17.onnx", 16}, workload);
     if (own) {
       workload.run.checkpointed = {"layer1"};
     } else {
@@ -103,10 +103,10 @@ TEST(Prover, HoldsForMicroStepsAndForCodeThatCheckpoints) {
     request.budget_line = BudgetLine::kLive;
     request.iteration_limit = 40;
     request.time_limit_s = 0.2;
-    const auto answer = PlanModel(model, workload, request);
+    const auto answer = PlanModel(study, workload, request);
     ASSERT_TRUE(answer.ok()) << answer.status();
     EXPECT_EQ(answer->class_bound.has_value(), !own);
-    const auto accountant = Accountant::Create(model, workload, request.clock, CostLine::kFlops);
+    const auto accountant = Accountant::Create(study, workload, request.clock, CostLine::kFlops);
     ASSERT_TRUE(accountant.ok());
     const auto prover = Prover::Create(*accountant, CostLine::kFlops, BudgetLine::kLive);
     ASSERT_TRUE(prover.ok()) << prover.status();
@@ -131,7 +131,8 @@ TEST(Prover, BelowTheNeediestOperatorNothingFits) {
   ASSERT_TRUE(imported.ok()) << imported.status();
   Workload workload;
   workload.mode = Mode::kTraining;
-  const auto accountant = Accountant::Create(*imported, workload, PlanRequest().clock, CostLine::kFlops);
+  Study study(*imported);
+  const auto accountant = Accountant::Create(study, workload, PlanRequest().clock, CostLine::kFlops);
   ASSERT_TRUE(accountant.ok()) << accountant.status();
   const auto prover = Prover::Create(*accountant, CostLine::kFlops, BudgetLine::kLive);
   ASSERT_TRUE(prover.ok()) << prover.status();

@@ -171,9 +171,8 @@ TEST(SegmentBound, NoEnactedSetIsBetterThanItsLimits) {
     for (const auto& dim : c.dims) workload.bindings.dims.insert(dim);
     const auto file = ModelFile::Open(std::string(ONNX_MEM_SOURCE_DIR) + "/testdata/models/" + c.name);
     ASSERT_TRUE(file.ok()) << file.status();
-    const auto model = file->Import(workload.bindings);
-    ASSERT_TRUE(model.ok()) << model.status();
-    auto accountant = Accountant::Create(*model, workload, PlanRequest().clock, CostLine::kFlops);
+    Study study(*file);
+    auto accountant = Accountant::Create(study, workload, PlanRequest().clock, CostLine::kFlops);
     ASSERT_TRUE(accountant.ok()) << accountant.status();
     const auto prover = Prover::Create(*accountant, CostLine::kFlops, BudgetLine::kLive);
     ASSERT_TRUE(prover.ok()) << prover.status();

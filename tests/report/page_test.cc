@@ -18,15 +18,15 @@ Report PageReport(Analysis analysis) {
   analysis.info.path = "m.onnx";
   const auto shared = std::make_shared<const Analysis>(std::move(analysis));
   ReportRequest request;
-  request.every_table = true;
+  request.tables = Tables::kAll;
   Report report = BuildReport(request, {Summarize(*shared)}, {}, *shared);
   std::get<AnalyzePart>(report.part).analysis = shared;
   return report;
 }
 
-Analysis OneTraining() {
+Analysis OneTraining(RunFigures training = SampleTraining()) {
   Analysis analysis;
-  analysis.training = SampleTraining();
+  analysis.training = std::make_shared<const RunFigures>(std::move(training));
   return analysis;
 }
 
@@ -80,13 +80,14 @@ TEST(Page, AllowsItsOwnScriptAndStyleAlone) {
 // A name that is markup, in every place that a file can put one.
 TEST(Page, ShowsMarkupInNamesAsText) {
   const std::string evil = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'";
-  Analysis analysis = OneTraining();
-  analysis.info.producer = evil;
-  for (Step& step : analysis.training->program.steps) {
+  RunFigures training = SampleTraining();
+  for (Step& step : training.program.steps) {
     step.op = evil;
     step.node = step.module = evil;
   }
-  for (Buffer& buffer : analysis.training->program.buffers) buffer.name = buffer.module = buffer.kept_by = evil;
+  for (Buffer& buffer : training.program.buffers) buffer.name = buffer.module = buffer.kept_by = evil;
+  Analysis analysis = OneTraining(std::move(training));
+  analysis.info.producer = evil;
   analysis.assumptions = {{evil, evil}};
   analysis.diagnostics.push_back({.message = evil, .details = {evil}});
   const std::string harmless = RenderPage(PageReport(OneTraining()), {});
@@ -125,15 +126,15 @@ TEST(Page, TellsEveryStepAndBuffer) {
 }
 
 TEST(Page, OfManyTensorsTellsTheLargestOneByOne) {
-  Analysis analysis = OneTraining();
+  RunFigures training = SampleTraining();
   for (int i = 0; i < 80'000; ++i) {
     std::string name(60, 'a');
     for (int digit = 0, rest = i; digit < 60; ++digit, rest = (rest * 7 + 13) % 200'003) name[digit] += rest % 26;
-    analysis.training->program.buffers.Add(
+    training.program.buffers.Add(
         SampleBuffer(name + std::to_string(i), Category::kTransientActivations, 8 + 4 * (i % 1000), 0, 1 + i % 5, "m"));
   }
-  analysis.training->timeline = ComputeTimeline(analysis.training->program);
-  const std::string page = RenderPage(PageReport(std::move(analysis)), {});
+  training.timeline = ComputeTimeline(training.program);
+  const std::string page = RenderPage(PageReport(OneTraining(std::move(training))), {});
   EXPECT_LT(page.size(), 5'000'000u);
   const nlohmann::json run = nlohmann::json::parse(DataIn(page))["runs"][0];
   EXPECT_GT(run["buffers"]["count"], 5'000);

@@ -36,7 +36,7 @@ inline Buffer SampleBuffer(std::string name, Category category, int64_t bytes, i
 
 inline Step SampleStep(std::string op, std::string module, Phase phase, int64_t flops) {
   Step step;
-  step.op = std::move(op);
+  step.op = op;
   step.node = module.empty() ? "" : "/" + module;
   step.module = std::move(module);
   step.phase = phase;
@@ -101,12 +101,13 @@ inline Analysis SampleAnalysis() {
       {.name = "w", .file_name = "w", .module = "a.conv", .dims = {100}, .dtype = DType::kFloat32, .bytes = 400}};
   analysis.parameter_count = 100;
   analysis.parameter_bytes = 400;
-  analysis.training = SampleTraining();
-  analysis.inference = SampleInference();
+  analysis.training = std::make_shared<const RunFigures>(SampleTraining());
+  analysis.inference = std::make_shared<const RunFigures>(SampleInference());
   analysis.saved_activation_bytes = 1000;
   analysis.end_of_forward_bytes = 3500;
   analysis.forward_flops = 2000;
   analysis.backward_flops = 4000;
+  Graph graph;
   Node conv;
   conv.name = "/a.conv";
   conv.op = "Conv";
@@ -118,21 +119,22 @@ inline Analysis SampleAnalysis() {
   relu.module = "a.relu";
   relu.inputs = {TensorId(2)};
   relu.outputs = {TensorId(3)};
-  analysis.graph.nodes.Add(conv);
-  analysis.graph.nodes.Add(relu);
+  graph.nodes.Add(conv);
+  graph.nodes.Add(relu);
   const auto tensor = [&](std::string name, Shape shape, TensorRole role) {
     Tensor added;
     added.name = std::move(name);
     added.dtype = DType::kFloat32;
     added.shape = std::move(shape);
     added.role = role;
-    analysis.graph.tensors.Add(added);
+    graph.tensors.Add(added);
   };
   tensor("x", Shape({75}), TensorRole::kInput);
   tensor("w", Shape({100}), TensorRole::kInitializer);
   tensor("y", Shape({kUnknownDim, 250}), TensorRole::kActivation);
   tensor("z", Shape({250}), TensorRole::kActivation);
-  LinkTensors(analysis.graph);
+  LinkTensors(graph);
+  analysis.graph = std::make_shared<const Graph>(std::move(graph));
   analysis.assumptions = {{"optimizer", "adam"}, {"loss", "mean"}, {"allocator", "pytorch"}};
   Diagnostic& folded = analysis.diagnostics.emplace_back();
   folded.code = Code::kBnFolded;

@@ -109,7 +109,7 @@ TEST(ShapeTable, GroupsEqualTensorsOfOneCategory) {
 }
 
 TEST(TensorTable, ListsTheFilesTensorsInOrder) {
-  const Table table = TensorTable(SampleAnalysis().graph);
+  const Table table = TensorTable(*SampleAnalysis().graph);
   ASSERT_EQ(table.rows.size(), 4u);
   EXPECT_EQ(table.rows[0], (Row{std::string("x"), std::string("float32"), Shape({75}), std::string("input"),
                                 int64_t{300}, Cell(), std::string("a.conv"), Cell()}));

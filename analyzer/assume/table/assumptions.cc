@@ -105,21 +105,19 @@ int64_t BytesOfComputed(const Lowered& lowered) { return lowered.computed_bytes;
 int64_t BytesOfUnread(const Lowered& lowered) { return -lowered.unread_parameter_bytes; }
 int64_t BytesOfUnreadBuffers(const Lowered& lowered) { return -lowered.unread_buffer_bytes; }
 
-bool IsInPlaceOpen(const Run& run, const Lowered&, const Graph&) {
-  return run.inplace.empty() || run.inplace == "auto";
-}
+bool IsInPlaceOpen(const Run& run, const Lowered&) { return run.inplace.empty() || run.inplace == "auto"; }
 // Else the user has said it.
-bool IsNothingFrozen(const Run& run, const Lowered&, const Graph&) { return run.freeze.empty(); }
-bool IsAttentionOpen(const Run& run, const Lowered&, const Graph&) { return run.attention == AttentionKernel::kAuto; }
+bool IsNothingFrozen(const Run& run, const Lowered&) { return run.freeze.empty(); }
+bool IsAttentionOpen(const Run& run, const Lowered&) { return run.attention == AttentionKernel::kAuto; }
 // A file without a list of the module's parameters: nothing is said of what it has not.
-bool IsNoneListed(const Run&, const Lowered& lowered, const Graph&) {
+bool IsNoneListed(const Run&, const Lowered& lowered) {
   return std::none_of(lowered.diagnostics.begin(), lowered.diagnostics.end(),
                       [](const Diagnostic& d) { return d.code == Code::kParameterUnread; });
 }
-bool IsAlwaysOpen(const Run&, const Lowered&, const Graph&) { return true; }
-bool IsListed(const Run&, const Lowered&, const Graph& file) { return !file.signature.empty(); }
-bool IsUnlisted(const Run&, const Lowered&, const Graph& file) { return file.signature.empty(); }
-bool HasSwapped(const Run&, const Lowered& lowered, const Graph&) {
+bool IsAlwaysOpen(const Run&, const Lowered&) { return true; }
+bool IsListed(const Run&, const Lowered& lowered) { return ListsTensors(lowered.assumptions); }
+bool IsUnlisted(const Run&, const Lowered& lowered) { return !ListsTensors(lowered.assumptions); }
+bool HasSwapped(const Run&, const Lowered& lowered) {
   return std::any_of(lowered.graph.nodes.begin(), lowered.graph.nodes.end(),
                      [](const Node& node) { return IntAttribute(node, kMaybeSwapped, 0) == 1; });
 }
@@ -127,7 +125,7 @@ bool HasSwapped(const Run&, const Lowered& lowered, const Graph&) {
 // An inference tells of no activation that it takes for the framework's own: nothing is saved. Code that spells it out
 // makes a tensor more all the same.
 template <const auto& kOp>
-bool MayBeSpelledOut(const Run& run, const Lowered& lowered, const Graph&) {
+bool MayBeSpelledOut(const Run& run, const Lowered& lowered) {
   const auto& off = run.disabled_rewrites;
   return std::find(off.begin(), off.end(), kOp) == off.end() &&
          std::any_of(lowered.graph.nodes.begin(), lowered.graph.nodes.end(),

@@ -39,7 +39,7 @@ struct Assumption {
   bool forward_only = false;      // lowers no peak outside the forward
   std::span<const Alternative> alternatives = {};
   // False where the user or the model has settled it; nullptr: open where there is a diagnostic.
-  bool (*open)(const Run& run, const Lowered& lowered, const Graph& file) = nullptr;
+  bool (*open)(const Run& run, const Lowered& lowered) = nullptr;
 };
 
 std::span<const Assumption> Assumptions();

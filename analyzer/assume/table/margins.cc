@@ -1,12 +1,18 @@
 #include "analyzer/assume/table/margins.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 
 namespace onnx_mem {
 
-std::string MarginText(const Graph& file, bool training) {
-  const Margin margin = file.signature.empty() ? (training ? kUnlistedTraining : kUnlistedInference)
-                                               : (training ? kListedTraining : kListedInference);
+bool ListsTensors(const std::vector<std::string>& assumptions) {
+  return std::find(assumptions.begin(), assumptions.end(), kTensorsListed) != assumptions.end();
+}
+
+std::string MarginText(bool lists_tensors, bool training) {
+  const Margin margin = lists_tensors ? (training ? kListedTraining : kListedInference)
+                                      : (training ? kUnlistedTraining : kUnlistedInference);
   return absl::StrCat("-", margin.less_percent, " to +", margin.more_percent, " %");
 }
 

@@ -197,7 +197,7 @@ std::vector<Buffer> TemporaryBuffers(const MemoryProgram& program, const std::ve
 
 StepId AddOptimizerStep(MemoryProgram& program, std::string op) {
   Step step;
-  step.op = std::move(op);
+  step.op = op;
   step.phase = Phase::kOptimizer;
   return program.steps.Add(std::move(step));
 }

@@ -120,7 +120,7 @@ void InferencePass::BindInitializers(const onnx::GraphProto& graph, ValueScope& 
 }
 
 absl::Status InferencePass::InferGraph(const onnx::GraphProto& graph, ValueScope& scope, InferredGraph& facts) {
-  scope.Reserve(static_cast<size_t>(graph.node_size() + graph.initializer_size() + graph.input_size()));
+  scope.Reserve(size_t{0} + graph.node_size() + graph.initializer_size() + graph.input_size());
   BindInitializers(graph, scope);
   if (scope.highest_rank() > limits::kHighestRank) {
     return TooManyDimensions(absl::StrCat("graph '", graph.name(), "'"), scope.highest_rank());

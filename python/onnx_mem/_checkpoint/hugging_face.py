@@ -5,6 +5,8 @@ import contextlib
 import inspect
 import json
 import pathlib
+from collections.abc import Iterator
+from typing import Any
 
 from .._program import run_json
 
@@ -12,7 +14,7 @@ _STEPS = (1, 2, 3, 4, 6, 8)
 
 
 @contextlib.contextmanager
-def without_cache(model):
+def without_cache(model: Any) -> Iterator[Any]:
     """config.use_cache off, as where a plan is applied: a second run must not find the keys and values of the first."""
     configs = {id(c): c for c in (getattr(m, "config", None) for m in model.modules())
                if getattr(c, "use_cache", False) is True}
@@ -25,7 +27,7 @@ def without_cache(model):
             config.use_cache = True
 
 
-def layers_of(model) -> list[str]:
+def layers_of(model: Any) -> list[str]:
     """Paths of the layers that gradient_checkpointing_enable() switches, in its order; none for other models."""
     if not callable(getattr(model, "gradient_checkpointing_enable", None)):
         return []
@@ -33,13 +35,13 @@ def layers_of(model) -> list[str]:
             if any(c.__name__ == "GradientCheckpointingLayer" for c in type(m).__mro__)]
 
 
-def steps_of(model) -> tuple[int, ...]:
+def steps_of(model: Any) -> tuple[int, ...]:
     """Every how many layers this version can checkpoint."""
     enable = getattr(model, "activation_checkpointing_enable", None)
     return _STEPS if enable and "every_n_layers" in inspect.signature(enable).parameters else (1,)
 
 
-def beside(model, arguments: list[str], plan, folder: str) -> str:
+def beside(model: Any, arguments: list[str], plan: Any, folder: str) -> str:
     """A sentence on the cheapest way of the switch that meets the plan's budget, or on the least that it reaches.
     `arguments`: of the plan that was made; the same step is enacted with the layers' checkpoints."""
     layers = layers_of(model)
@@ -59,7 +61,7 @@ def beside(model, arguments: list[str], plan, folder: str) -> str:
     return told + f"; the plan {chosen[line]:,} bytes for {chosen['slowdown']:.1%}"
 
 
-def _measured(arguments: list[str], modules: list[str], folder: str) -> dict:
+def _measured(arguments: list[str], modules: list[str], folder: str) -> dict[str, Any]:
     path = pathlib.Path(folder) / "layers.json"
     path.write_text(json.dumps({"segments": [{"modules": [name]} for name in modules]}))
     answer = run_json([*arguments, "--method", "none", "--plan", str(path)])

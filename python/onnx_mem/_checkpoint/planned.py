@@ -4,13 +4,15 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+from typing import Any
 
 from ..errors import Error, reported
 from ..reports import Plan
 
 
 @reported
-def checkpoint(model, plan, *args, kwargs: dict | None = None, batch_dim=0, **options):
+def checkpoint(model: Any, plan: Any, *args: Any, kwargs: dict[str, Any] | None = None, batch_dim: Any = 0,
+               **options: Any) -> Any:
     """Puts the segments of a plan in torch.utils.checkpoint, in place.
 
         onnx_mem.checkpoint(model, "8GiB", x, batch=64)           # a plan is made first
@@ -44,7 +46,7 @@ def checkpoint(model, plan, *args, kwargs: dict | None = None, batch_dim=0, **op
     return apply_entries(model, *_entries_of(plan))
 
 
-def restore(model):
+def restore(model: Any) -> Any:
     """Takes a plan off again. Returns the model."""
     from . import applied
     try:
@@ -53,7 +55,7 @@ def restore(model):
         raise Error(str(e), "cannot-restore") from None
 
 
-def apply_entries(model, entries: list[dict], export_wrapper: str, settings: dict[str, str]):
+def apply_entries(model: Any, entries: list[dict[str, Any]], export_wrapper: str, settings: dict[str, str]) -> Any:
     from . import applied
     try:
         return applied.apply(model, entries, export_wrapper, settings)
@@ -61,11 +63,11 @@ def apply_entries(model, entries: list[dict], export_wrapper: str, settings: dic
         raise Error(str(e), "cannot-apply") from None
 
 
-def _is_budget(plan) -> bool:
+def _is_budget(plan: Any) -> bool:
     return isinstance(plan, int) or isinstance(plan, str) and not plan.endswith(".json") and not os.path.exists(plan)
 
 
-def _entries_of(plan) -> tuple[list[dict], str, dict[str, str]]:
+def _entries_of(plan: Any) -> tuple[list[dict[str, Any]], str, dict[str, str]]:
     """(entries as apply() takes them, prefix of the export, settings of the environment)."""
     if isinstance(plan, Plan):
         return _entries_of_answer(plan)
@@ -83,7 +85,7 @@ def _entries_of(plan) -> tuple[list[dict], str, dict[str, str]]:
     return segments, "", settings
 
 
-def _document(path: pathlib.Path) -> dict:
+def _document(path: pathlib.Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as e:
@@ -93,7 +95,7 @@ def _document(path: pathlib.Path) -> dict:
     return found
 
 
-def _chosen_of(document: dict) -> dict:
+def _chosen_of(document: dict[str, Any]) -> dict[str, Any]:
     if "plans" not in document:
         return document
     if document.get("chosen") is None:
@@ -101,13 +103,13 @@ def _chosen_of(document: dict) -> dict:
     return next(p for p in document["plans"] if p["id"] == document["chosen"])
 
 
-def _entries_of_answer(answer: Plan) -> tuple[list[dict], str, dict[str, str]]:
+def _entries_of_answer(answer: Plan) -> tuple[list[dict[str, Any]], str, dict[str, str]]:
     chosen = answer.chosen_plan
     if chosen is None:
         raise Error(f"no plan meets the budget:\n{answer}", "no-plan")
     if not answer.code:
         return _entries_of(chosen)
-    told: dict = {}
+    told: dict[str, Any] = {}
     exec(compile(answer.code, "<plan>", "exec"), told)    # the program's own output
     if len(told["PLAN"]) != len(chosen["segments"]):
         why = [line for line in answer.code.splitlines() if line.startswith("# Not applied")]

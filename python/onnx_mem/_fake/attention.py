@@ -3,6 +3,7 @@ memory."""
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -13,7 +14,7 @@ _CHOOSING = F.scaled_dot_product_attention  # the framework's own, which chooses
 _FLASH_LARGEST_HEAD = 256
 
 
-def kernel(q, k, v, mask, causal: bool, dropout: float = 0.0, gqa: bool = False) -> str:
+def kernel(q: Any, k: Any, v: Any, mask: Any, causal: bool, dropout: float = 0.0, gqa: bool = False) -> str:
     """"flash", "efficient" or "math", as cuda/sdp_utils.cpp decides on sm80 and later."""
     if not q.dim() == k.dim() == v.dim() == 4 or any(t.stride(-1) != 1 for t in (q, k, v)):
         return "math"
@@ -35,13 +36,14 @@ class GpuAttention(TorchFunctionMode):
     function that it was handed, F.multi_head_attention_forward among them): attention() takes the name's place there.
     """
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         if func is _CHOOSING:
             return attention(*args, **(kwargs or {}))
         return func(*args, **(kwargs or {}))
 
 
-def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+def attention(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: Any = 0.0, is_causal: bool = False,
+              scale: Any = None, enable_gqa: bool = False) -> Any:
     q, k, v = query, key, value
     del query, key, value
     if torch.is_autocast_enabled("cuda"):          # on its list of what runs in half precision

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import Any
 
 from .tensors import patch
 
@@ -17,7 +18,7 @@ def compiled_calls() -> Iterator[list[bool]]:
         yield called
         return
 
-    def noted(callback):
+    def noted(callback: Any) -> Any:
         if callback not in (None, False) and not called:     # None: a function that is never compiled
             called.append(True)
         return choose(callback)

@@ -4,6 +4,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
+from typing import Any
 
 import torch
 from torch.utils._pytree import keystr, tree_flatten_with_path, tree_leaves
@@ -11,7 +12,7 @@ from torch.utils._pytree import keystr, tree_flatten_with_path, tree_leaves
 from ..errors import Error
 
 
-def input_names(model: torch.nn.Module, args: tuple, kwargs: dict) -> list[str]:
+def input_names(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
     """One name per tensor leaf of (args, kwargs), in the order of tree_leaves: "ids", "batch.mask", "xs.0"."""
     try:
         parameters = list(inspect.signature(model.forward).parameters.values())
@@ -52,12 +53,12 @@ class FreeDims:
         return _dims_of(self.dims, name)
 
 
-def _dims_of(dims, name):
+def _dims_of(dims: Any, name: str) -> Any:
     found = dims.get(name, ()) if isinstance(dims, dict) else dims
     return tuple(found) if isinstance(found, (tuple, list)) else (found,)
 
 
-def free_dims(free, inputs, names: list[str]) -> FreeDims | None:
+def free_dims(free: Any, inputs: Any, names: list[str]) -> FreeDims | None:
     """What the user's {name: dims} says of these inputs; None of None.
 
     Raises Error with code "bad-argument"."""
@@ -68,7 +69,7 @@ def free_dims(free, inputs, names: list[str]) -> FreeDims | None:
     (name, dims), = free.items()
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.]*", str(name)):
         raise Error(f"'{name}' is no name for a size", "bad-argument")
-    for t, of in zip((t for t in tree_leaves(inputs) if isinstance(t, torch.Tensor)), names):
+    for t, of in zip((t for t in tree_leaves(inputs) if isinstance(t, torch.Tensor)), names, strict=False):
         for dim in _dims_of(dims, of):
             if t.dim() > dim:
                 return FreeDims(str(name), dims, t.shape[dim])

@@ -3,15 +3,16 @@ from __future__ import annotations
 
 import contextlib
 import functools
+from typing import Any
 
 import torch
 
 
-def _grid_sampler(x, grid):
+def _grid_sampler(x: Any, grid: Any) -> Any:
     return x.new_empty((x.shape[0], x.shape[1], *grid.shape[1:-1]))
 
 
-def _grid_sampler_backward(x, grid, grad_output):
+def _grid_sampler_backward(x: Any, grid: Any, grad_output: Any) -> Any:
     return torch.empty_like(x), torch.empty_like(grid)
 
 
@@ -19,7 +20,8 @@ def _grid_sampler_backward(x, grid, grad_output):
 def register() -> torch.library.Library:
     """Registers them for this process, where the framework lacks them."""
     library = torch.library.Library("aten", "IMPL", "Meta")
-    for name, kernel in (("cudnn_grid_sampler", _grid_sampler), ("cudnn_grid_sampler_backward", _grid_sampler_backward)):
+    kernels = {"cudnn_grid_sampler": _grid_sampler, "cudnn_grid_sampler_backward": _grid_sampler_backward}
+    for name, kernel in kernels.items():
         if not torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", "Meta"):
             with contextlib.suppress(RuntimeError):
                 library.impl(name, kernel)

@@ -2,6 +2,8 @@
 `if (position_ids.diff() != 1).any()`."""
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._mode_utils import no_dispatch
@@ -19,7 +21,7 @@ def known(t: torch.Tensor) -> torch.Tensor | None:
     return value if value is not None and not t.is_inference() and t._version == version else None
 
 
-def _worked_out(func, args, kwargs) -> torch.Tensor | None:
+def _worked_out(func: Any, args: Any, kwargs: dict[str, Any]) -> torch.Tensor | None:
     """What `func` gives on the host; None where it draws numbers, writes, or reads what is not known."""
     leaves = tree_leaves((args, kwargs))
     if func._schema.is_mutable or torch.Tag.nondeterministic_seeded in func.tags:
@@ -30,7 +32,7 @@ def _worked_out(func, args, kwargs) -> torch.Tensor | None:
     if not tensors and func not in _FACTORIES:
         return None
 
-    def on_host(a):
+    def on_host(a: Any) -> Any:
         if isinstance(a, torch.Tensor):
             return known(a)
         return torch.device("cpu") if isinstance(a, torch.device) else a
@@ -45,7 +47,7 @@ def _worked_out(func, args, kwargs) -> torch.Tensor | None:
 class FakeMode(FakeTensorMode):
     """Tensors without data, except where the values follow from arguments alone: positions, masks of ones, numbers."""
 
-    def dispatch(self, func, types, args=(), kwargs=None):
+    def dispatch(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         if func is aten._local_scalar_dense.default and known(args[0]) is not None:
             return known(args[0]).item()
         out = super().dispatch(func, types, args, kwargs)
@@ -53,7 +55,7 @@ class FakeMode(FakeTensorMode):
         worth = isinstance(func, torch._ops.OpOverload) and made and all(
             isinstance(t, FakeTensor) and t.numel() <= _MOST and not t.is_inference() for t in made)
         values = _worked_out(func, args, kwargs or {}) if worth else None
-        for t, value in zip(made, values if isinstance(values, (tuple, list)) else [values]):
+        for t, value in zip(made, values if isinstance(values, (tuple, list)) else [values], strict=False):
             if isinstance(value, torch.Tensor):
                 t._onnx_mem_known = (value, t._version)
         return out

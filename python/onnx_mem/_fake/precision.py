@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+from typing import Any
 
 import torch
 from torch.utils._pytree import tree_map
@@ -13,7 +14,7 @@ _AMP = "amp-"
 PRECISIONS = (*_TYPES, *(_AMP + name for name in _TYPES))
 
 
-def checked(precisions) -> tuple[str, ...]:
+def checked(precisions: Any) -> tuple[str, ...]:
     """The names, each once. Raises Error for one that there is not."""
     names = (precisions,) if isinstance(precisions, str) else tuple(precisions)
     for name in names:
@@ -27,7 +28,7 @@ def type_of(precision: str | None) -> torch.dtype | None:
     return _TYPES.get(precision)
 
 
-def converted(inputs, precision: str | None):
+def converted(inputs: Any, precision: str | None) -> Any:
     """The inputs with floating ones in the type of a converted model."""
     dtype = type_of(precision)
     if dtype is None:
@@ -35,7 +36,7 @@ def converted(inputs, precision: str | None):
     return tree_map(lambda t: t.to(dtype) if isinstance(t, torch.Tensor) and t.is_floating_point() else t, inputs)
 
 
-def autocast(precision: str | None):
+def autocast(precision: str | None) -> Any:
     """The context in which forward and loss run."""
     if precision is None or not precision.startswith(_AMP):
         return contextlib.nullcontext()

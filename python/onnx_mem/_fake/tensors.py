@@ -7,6 +7,7 @@ import functools
 import logging
 import sys
 from collections.abc import Iterator
+from typing import Any, NoReturn
 
 import torch
 import torch.cuda.amp.common
@@ -72,14 +73,14 @@ def keeps_nothing() -> Iterator[None]:
     call's graph."""
     inside = True
 
-    def unpack(_):
+    def unpack(_: Any) -> NoReturn:
         if inside:
             raise Error("forward runs autograd itself (torch.autograd.grad or backward)", "cannot-measure")
         raise Error("a tensor kept from an earlier call still has its graph; a training loop would fail there "
                     "(\"backward through the graph a second time\"): detach it where the model keeps it",
                     "cannot-measure")
 
-    def enter(_):
+    def enter(_: Any) -> None:
         torch._C._autograd._push_saved_tensors_default_hooks(lambda t: None, unpack)
     try:
         with contextlib.ExitStack() as stack:
@@ -90,7 +91,7 @@ def keeps_nothing() -> Iterator[None]:
         inside = False
 
 
-def _apply(module, own, fn, recurse=True):
+def _apply(module: torch.nn.Module, own: Any, fn: Any, recurse: bool = True) -> Any:
     """module.to() in forward: parameters without data cannot be swapped in place, so new ones take their names."""
     if not any(isinstance(t, FakeTensor) for t in [*module.parameters(), *module.buffers()]):
         return own(module, fn, recurse)
@@ -108,7 +109,7 @@ def _apply(module, own, fn, recurse=True):
     return module
 
 
-def patch(stack: contextlib.ExitStack, owner, name: str, value) -> None:
+def patch(stack: contextlib.ExitStack, owner: Any, name: str, value: Any) -> None:
     """Sets an attribute until the stack closes."""
     own = vars(owner) if hasattr(owner, "__dict__") else {}
     if name in own:
@@ -118,7 +119,7 @@ def patch(stack: contextlib.ExitStack, owner, name: str, value) -> None:
     setattr(owner, name, value)
 
 
-def refuse_what_is_not_plain(model: torch.nn.Module, inputs) -> list[str]:
+def refuse_what_is_not_plain(model: torch.nn.Module, inputs: Any) -> list[str]:
     """Raises CannotRecord for models that have no eager program of their own; gives notes on what is recorded
     otherwise.
 
@@ -155,7 +156,7 @@ def refuse_what_is_not_plain(model: torch.nn.Module, inputs) -> list[str]:
     return notes
 
 
-def refuse_what_is_strange(kinds) -> None:
+def refuse_what_is_strange(kinds: Any) -> None:
     """Raises CannotRecord where one of these classes of tensors is none of PyTorch's own."""
     for kind in kinds:
         if kind not in _PLAIN_TYPES:
@@ -176,7 +177,7 @@ def weightless(model: torch.nn.Module, device: str = DEVICE, dtype: torch.dtype 
     for m in model.modules():
         own = {k: v for k, v in m.__dict__.items() if k not in ("_parameters", "_buffers", "_modules")}
         tensors += [t for t in tree_leaves(own) if isinstance(t, torch.Tensor)]
-        memo.update({id(f): f for f in tree_leaves(own) if isinstance(f, torch.jit.ScriptFunction)})   # cannot be copied
+        memo.update({id(f): f for f in tree_leaves(own) if isinstance(f, torch.jit.ScriptFunction)})  # cannot be copied
     moved = {id(t) for t in [*model.parameters(), *model.buffers()] if dtype is not None and t.is_floating_point()}
     whole: dict[int, torch.Tensor] = {}       # by address of the storage: the tensor that spans it, as a fake one
     spans = {t.untyped_storage()._cdata: t for t in tensors
@@ -200,22 +201,22 @@ def weightless(model: torch.nn.Module, device: str = DEVICE, dtype: torch.dtype 
     return copy.deepcopy(model, memo)
 
 
-def batch_of(inputs, batch_dim, names: list[str]) -> int:
+def batch_of(inputs: Any, batch_dim: Any, names: list[str]) -> int:
     """The batch that the example inputs have: the size of the batch dimension of the first tensor that has one."""
-    for t, name in zip((t for t in tree_leaves(inputs) if isinstance(t, torch.Tensor)), names):
+    for t, name in zip((t for t in tree_leaves(inputs) if isinstance(t, torch.Tensor)), names, strict=False):
         dim = batch_dim_of(batch_dim, name)
         if dim is not None and t.dim() > dim:
             return t.shape[dim]
     raise CannotRecord("no input has a batch dimension")
 
 
-def batch_dim_of(batch_dim, name: str) -> int | None:
+def batch_dim_of(batch_dim: Any, name: str) -> int | None:
     """Which dimension of the input `name` is the batch. A dict names inputs; those it leaves out have none."""
     return batch_dim.get(name) if isinstance(batch_dim, dict) else batch_dim
 
 
-def resized(inputs, old: int, new: int, batch_dim, names: list[str], free: FreeDims | None = None,
-            length: int | None = None):
+def resized(inputs: Any, old: int, new: int, batch_dim: Any, names: list[str], free: FreeDims | None = None,
+            length: int | None = None) -> Any:
     """Fresh fake inputs for batch `new`: the batch dimension of every tensor that has size `old` there. With `free`,
     the dimensions that it names are `length` where they were its own."""
     leaves, spec = tree_flatten(inputs)

@@ -8,6 +8,7 @@ import contextlib
 import heapq
 import weakref
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 import torch._prims_common
@@ -28,11 +29,11 @@ class _Holder:
     kept: the tensor, or whatever hooks of the model's own made of it; `unpack` gives the tensor back."""
     __slots__ = ("kept", "unpack", "next_node", "__weakref__")
 
-    def __init__(self, kept, unpack=None):
+    def __init__(self, kept: Any, unpack: Any = None) -> None:
         self.kept, self.unpack = kept, unpack
         self.next_node = torch._C._autograd._get_sequence_nr()
 
-    def tensor(self):
+    def tensor(self) -> Any:
         return self.kept if self.unpack is None else self.unpack(self.kept)
 
     def tensors(self) -> list[torch.Tensor]:
@@ -46,19 +47,19 @@ class _Holder:
 class Engine:
     """Use hooks() around forward, then backward(loss)."""
 
-    def __init__(self, start_node=lambda name: None):
+    def __init__(self, start_node: Any = lambda name: None) -> None:
         self._start_node = start_node              # called before each node
         self._holders: list[weakref.ref[_Holder]] = []     # a node that nothing leads to any more has let go of its own
         self._no_zeros: set[int] = set()
         self._pack = None
-        self._frames: list = []                    # of torch.utils.checkpoint, whose node's turn has not come
+        self._frames: list[Any] = []                    # of torch.utils.checkpoint, whose node's turn has not come
 
     @contextlib.contextmanager
     def hooks(self) -> Iterator[None]:
-        def pack(t):
+        def pack(t: torch.Tensor) -> Any:
             return self._note(_Holder(t.detach()))
 
-        def set_materialize_grads(ctx, value):
+        def set_materialize_grads(ctx: Any, value: Any) -> None:
             if not value:
                 self._no_zeros.add(id(ctx))
             ctx.materialize_grads = value
@@ -68,7 +69,7 @@ class Engine:
             frame = torch.utils.checkpoint._CheckpointFrame
             make = frame.__init__
 
-            def noted_frame(this, *args, **kwargs):
+            def noted_frame(this: Any, *args: Any, **kwargs: Any) -> None:
                 make(this, *args, **kwargs)
                 self._frames.append(this)
             patch(stack, frame, "__init__", noted_frame)
@@ -77,12 +78,12 @@ class Engine:
             self._compose(stack)
             yield
 
-    def _compose(self, stack):
-        """Where the model sets hooks of its own, autograd keeps what these make of a tensor; a node lets go of that when
-        it has run. Those of utils.checkpoint stay as they are (_release_frames)."""
+    def _compose(self, stack: Any) -> None:
+        """Where the model sets hooks of its own, autograd keeps what these make of a tensor; a node frees that when it
+        has run. Those of utils.checkpoint stay as they are (_release_frames)."""
         enter = torch.autograd.graph.saved_tensors_hooks.__enter__
 
-        def entered(hooks):
+        def entered(hooks: Any) -> Any:
             if isinstance(hooks, torch.utils.checkpoint._checkpoint_hook):
                 return enter(hooks)
             own, back = hooks.pack_hook, hooks.unpack_hook
@@ -94,11 +95,11 @@ class Engine:
         self._holders.append(weakref.ref(holder))
         return holder
 
-    def saved(self, loss) -> list[torch.Tensor]:
+    def saved(self, loss: Any) -> list[torch.Tensor]:
         """What the nodes behind `loss` have saved, through hooks()."""
         return [t for held in self._held_by(graph_nodes(loss.grad_fn)).values() for h in held for t in h.tensors()]
 
-    def _held_by(self, nodes) -> dict:
+    def _held_by(self, nodes: Any) -> dict[str, Any]:
         """What each node has saved. An operator that writes over a view is wrapped in a CopySlices, behind which its
         own node is not seen from Python. That node has the number before it; a result is saved when the CopySlices, and
         the view's new node, are there (torch/csrc/autograd/VariableTypeUtils.h, rebase_history)."""
@@ -126,15 +127,15 @@ class Engine:
             ones = torch.ones_like(loss)            # torch.autograd.backward holds it until it returns
             self._run([(loss, ones)])
 
-    def _inside(self, tensors, grad_tensors=None, **_):
+    def _inside(self, tensors: Any, grad_tensors: Any = None, **_: Any) -> None:
         with torch.no_grad():
-            self._run(list(zip(tensors, grad_tensors)))
+            self._run(list(zip(tensors, grad_tensors, strict=False)))
 
-    def _run(self, roots):
+    def _run(self, roots: Any) -> None:
         nodes = list(dict.fromkeys(n for t, _ in roots for n in graph_nodes(t.grad_fn)))
         own = self._held_by(nodes)
         self._holders = []
-        waits: dict = {}
+        waits: dict[str, Any] = {}
         for n in nodes:
             for m, _ in n.next_functions:
                 if m is not None:
@@ -162,7 +163,7 @@ class Engine:
             outs = list(outs) if outs is not None else [None] * len(n.needs_input_grad if python else n.next_functions)
             edges = list(n.next_functions)
             if python:                                 # one result per argument of forward, one edge per tensor of them
-                outs = [g for g, needed in zip(outs, n.needs_input_grad) if needed]
+                outs = [g for g, needed in zip(outs, n.needs_input_grad, strict=False) if needed]
                 edges = [e for e in edges if e[0] is not None]
             for i, (m, slot) in enumerate(edges):      # validate_outputs, while what came in and was saved lives
                 if m is not None and outs[i] is not None:
@@ -184,7 +185,7 @@ class Engine:
                     count += 1
                     heapq.heappush(ready, (_rank(m), count, m))
 
-    def _release_frames(self):
+    def _release_frames(self) -> None:
         """What a checkpoint holds goes with the last saved tensor of it (SavedVariable::reset_data in C++)."""
         for frame in [f for f in self._frames if f.is_recomputed.get(_TASK)]:
             holders = [h for h in (w() for w in frame.weak_holders) if h is not None]
@@ -192,18 +193,18 @@ class Engine:
                 frame.saved_args, frame.recompute_fn = [], None
                 self._frames.remove(frame)
 
-    def _call(self, n, args):
+    def _call(self, n: Any, args: Any) -> Any:
         if not isinstance(n, BackwardCFunction):
             outs = n(*args)
         else:
             if id(n) not in self._no_zeros:
                 args = [torch.zeros(tuple(m.shape), dtype=m.dtype, device=m.device) if a is None else a
-                        for a, m in zip(args, n._input_metadata)]
+                        for a, m in zip(args, n._input_metadata, strict=False)]
             outs = n.apply(*args)
         return outs if isinstance(outs, tuple) else (outs,)
 
     @staticmethod
-    def _hand_on(m, slot, g, incoming, others):
+    def _hand_on(m: Any, slot: Any, g: Any, incoming: Any, others: Any) -> None:
         met = incoming.setdefault(m, {})
         if slot not in met:
             met[slot] = g
@@ -218,7 +219,7 @@ class Engine:
             met[slot] = old + g
 
 
-def _note_equal_arguments(stack):
+def _note_equal_arguments(stack: Any) -> None:
     """The second run of a checkpoint gets one tensor for arguments that were one: attention asks whether its query is
     its key. Without hooks autograd gives back the tensor itself; through them each argument comes back on its own."""
     frame = torch.utils.checkpoint._CheckpointFrame
@@ -226,35 +227,35 @@ def _note_equal_arguments(stack):
     if save is None:
         return
 
-    def save_inputs(this, *args):
+    def save_inputs(this: Any, *args: Any) -> None:
         save(this, *args)
         this.first_equal = [next(i for i, other in enumerate(args) if other is arg) for arg in args]
     patch(stack, frame, "save_inputs", save_inputs)
 
 
-def _hand_on_equal_arguments(stack):
+def _hand_on_equal_arguments(stack: Any) -> None:
     frame = torch.utils.checkpoint._CheckpointFrame
     get = getattr(frame, "get_inputs", None)
     if get is None:
         return
 
-    def get_inputs(this):
+    def get_inputs(this: Any) -> Any:
         values = get(this)
         return [values[i] for i in getattr(this, "first_equal", range(len(values)))]
     patch(stack, frame, "get_inputs", get_inputs)
 
 
-def _fitted(g, m, slot):
+def _fitted(g: Any, m: Any, slot: Any) -> Any:
     meta = m._input_metadata[slot]
     g = g if tuple(meta.shape) == tuple(g.shape) else g.sum_to_size(tuple(meta.shape))
     return g if g.dtype == meta.dtype else g.to(meta.dtype)
 
 
-def _rank(n):
+def _rank(n: Any) -> Any:
     return _LAST if n.name().endswith("AccumulateGrad") else -n._sequence_nr()
 
 
-def _accumulate(parameter, gradients, shared):
+def _accumulate(parameter: Any, gradients: Any, shared: Any) -> None:
     g = gradients.pop(0)
     if parameter.grad is not None:
         parameter.grad.add_(g)
@@ -262,14 +263,14 @@ def _accumulate(parameter, gradients, shared):
         parameter.grad = g.detach() if _laid_out_as(g, parameter) and not shared else g.clone()
 
 
-def _laid_out_as(g, parameter):
+def _laid_out_as(g: Any, parameter: Any) -> Any:
     """torch/csrc/autograd/utils/grad_layout_contract.h: strides of dimensions of size 1 do not count."""
     if not torch._prims_common.is_non_overlapping_and_dense_or_false(parameter):
         return g.is_contiguous()
-    return all(n == 1 or a == b for n, a, b in zip(g.shape, g.stride(), parameter.stride()))
+    return all(n == 1 or a == b for n, a, b in zip(g.shape, g.stride(), parameter.stride(), strict=False))
 
 
-def graph_nodes(root) -> list:
+def graph_nodes(root: Any) -> list[Any]:
     """Every node behind `root`."""
     seen, todo, ids = [], [root], set()
     while todo:
@@ -282,11 +283,11 @@ def graph_nodes(root) -> list:
     return seen
 
 
-def _holders(n) -> list[_Holder]:
+def _holders(n: Any) -> list[_Holder]:
     return [data for data in _saved_data(n) if isinstance(data, _Holder)]
 
 
-def _saved_data(n) -> list:
+def _saved_data(n: Any) -> list[Any]:
     """What hooks made of the tensors that a node saved."""
     out = []
     names = [a for a in dir(type(n)) if a.startswith("_raw_saved_")]

@@ -4,6 +4,8 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import gc
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -65,9 +67,10 @@ class Measured:
 
 
 @reported
-def measure(model: torch.nn.Module, args=(), *rest, kwargs: dict | None = None, optimizer="adam",
-            training: bool = True, batch: int | None = None, batch_dim=0, loss="auto", precision: str | None = None,
-            accumulate: int = 1, plan=None, **inputs) -> Measured:
+def measure(model: torch.nn.Module, args: Any = (), *rest: Any, kwargs: dict[str, Any] | None = None,
+            optimizer: Any = "adam", training: bool = True, batch: int | None = None, batch_dim: Any = 0,
+            loss: Any = "auto", precision: str | None = None, accumulate: int = 1, plan: Any = None,
+            **inputs: Any) -> Measured:
     """Runs the model's own code on tensors without data and counts every storage from its birth to its death.
 
     The step is the one that onnx-mem predicts: output and loss are held to its end, gradients are released right before
@@ -100,7 +103,7 @@ def measure(model: torch.nn.Module, args=(), *rest, kwargs: dict | None = None, 
     names = input_names(model, args, kwargs)
     was = batch_of((args, kwargs), batch_dim, names)
 
-    def inputs():
+    def inputs() -> Any:
         return resized((args, kwargs), was, batch or was, batch_dim, names)
     vocabulary = _vocabulary(model, args, kwargs)
     first = None
@@ -119,7 +122,7 @@ def measure(model: torch.nn.Module, args=(), *rest, kwargs: dict | None = None, 
 
 
 @contextlib.contextmanager
-def _planned(model, plan):
+def _planned(model: torch.nn.Module, plan: Any) -> Iterator[Any]:
     """`model` with the plan on it; without it again behind, as it may be the caller's own."""
     if plan is None:
         yield model
@@ -132,8 +135,9 @@ def _planned(model, plan):
         restore(model)
 
 
-def run_step(model, inputs, batch, optimizer="adam", training=True, loss="auto", vocabulary=frozenset(),
-             tracker=None, precision=None, accumulate=1) -> Measured:
+def run_step(model: torch.nn.Module, inputs: Any, batch: int, optimizer: Any = "adam", training: bool = True,
+             loss: Any = "auto", vocabulary: Any = frozenset(), tracker: Any = None, precision: Any = None,
+             accumulate: int = 1) -> Measured:
     """measure() of a fake model; `inputs()` makes fresh fake (args, kwargs). Call it inside fake_cuda()."""
     model.train(training)
     with torch.set_grad_enabled(training), contextlib.ExitStack() as stack:
@@ -178,15 +182,15 @@ def run_step(model, inputs, batch, optimizer="adam", training=True, loss="auto",
 
 
 @contextlib.contextmanager
-def _named_calls(model, tracker):
+def _named_calls(model: torch.nn.Module, tracker: Any) -> Iterator[Any]:
     """The tracker knows in which module forward is."""
     names, inside = {id(m): name for name, m in model.named_modules()}, [""]
 
-    def enter(module, _):
+    def enter(module: torch.nn.Module, _: Any) -> None:
         inside.append(names.get(id(module), inside[-1]))
         tracker.module = inside[-1]
 
-    def leave(*_):
+    def leave(*_: Any) -> None:
         inside.pop()
         tracker.module = inside[-1]
     hooks = torch.nn.modules.module
@@ -199,12 +203,13 @@ def _named_calls(model, tracker):
             handle.remove()
 
 
-def _one_step(model, x, kw, tracker, training, loss, loss_kind, targets, optimizer, trained, ends,
-              precision, accumulate):
+def _one_step(model: torch.nn.Module, x: Any, kw: dict[str, Any], tracker: Any, training: bool, loss: Any,
+              loss_kind: Any, targets: Any, optimizer: Any, trained: Any, ends: Any, precision: Any,
+              accumulate: int) -> None:
     if not training:
         tracker.phase = "forward"
         with autocast(precision):
-            out = model(*x, **kw)
+            out = model(*x, **kw)   # noqa: F841  (alive until the step ends)
         return
     for left in reversed(range(accumulate)):
         held = None         # output and loss of the batch before
@@ -221,7 +226,8 @@ def _one_step(model, x, kw, tracker, training, loss, loss_kind, targets, optimiz
     del held
 
 
-def _forward_and_backward(model, x, kw, tracker, loss, loss_kind, targets, trained, precision, ends):
+def _forward_and_backward(model: torch.nn.Module, x: Any, kw: dict[str, Any], tracker: Any, loss: Any, loss_kind: Any,
+                          targets: Any, trained: Any, precision: Any, ends: Any) -> Any:
     """Output and loss. `ends`: where to note what lives when forward is done; None: of an earlier batch."""
     tracker.phase = "forward"
     engine = Engine(tracker.start_node)
@@ -247,7 +253,7 @@ def _forward_and_backward(model, x, kw, tracker, loss, loss_kind, targets, train
     return out, total
 
 
-def _result(tracker, batch, training, optimizer, loss_kind, ends) -> Measured:
+def _result(tracker: Any, batch: int, training: bool, optimizer: Any, loss_kind: Any, ends: Any) -> Measured:
     last = max(tracker.peaks)
     peak, phase, op, alive = tracker.peaks[last]
     breakdown: dict[str, int] = {}
@@ -268,25 +274,25 @@ def _result(tracker, batch, training, optimizer, loss_kind, ends) -> Measured:
                     peak_phase=phase, peak_operator=op, breakdown=breakdown, course=tracker.course)
 
 
-def _by_phase(s, training):
+def _by_phase(s: Any, training: bool) -> Any:
     if s.phase in ("forward", "loss"):
         return "saved_activations" if s.saved else "transient_activations" if training else "activations"
     return {"backward": "activation_gradients", "optimizer": "optimizer_temporaries"}.get(s.phase, "other")
 
 
 # -- loss --------------------------------------------------------------------------------------------------------------
-def floating_outputs(out) -> list[torch.Tensor]:
+def floating_outputs(out: Any) -> list[torch.Tensor]:
     """The outputs that a loss is made of."""
     return [t for t in tree_leaves(out) if isinstance(t, torch.Tensor) and t.is_floating_point() and t.requires_grad]
 
 
-def own_loss(out):
+def own_loss(out: Any) -> Any:
     """The loss that the model computed itself, None where there is none."""
     loss = out.get("loss") if hasattr(out, "get") and hasattr(out, "keys") else getattr(out, "loss", None)
     return loss if isinstance(loss, torch.Tensor) and loss.dim() == 0 and loss.requires_grad else None
 
 
-def _targets(out, loss, vocabulary):
+def _targets(out: Any, loss: Any, vocabulary: Any) -> Any:
     if callable(loss):
         return "custom", []
     if own_loss(out) is not None:
@@ -304,18 +310,18 @@ def _targets(out, loss, vocabulary):
     return loss, [_target(t, vocabulary) for t in outs]
 
 
-def _target(t, vocabulary):
+def _target(t: torch.Tensor, vocabulary: Any) -> Any:
     if t.dim() == 0:
         return None
     shape = list(t.shape[:-1]) if _classes_last(t, vocabulary) else [t.shape[0], *t.shape[2:]]
     return torch.zeros(shape, dtype=torch.int64, device=t.device)
 
 
-def _classes_last(t, vocabulary):
+def _classes_last(t: torch.Tensor, vocabulary: Any) -> Any:
     return t.dim() <= 2 or t.dim() == 3 and t.shape[-1] in vocabulary
 
 
-def _loss(out, kind, targets):
+def _loss(out: Any, kind: str, targets: Any) -> Any:
     if kind == "output":
         return own_loss(out)
     total = None
@@ -330,7 +336,7 @@ def _loss(out, kind, targets):
     return total
 
 
-def _vocabulary(model, args, kwargs) -> frozenset[int]:
+def _vocabulary(model: torch.nn.Module, args: Any, kwargs: dict[str, Any]) -> frozenset[int]:
     """Rows of the tables that integers are looked up in, where integers are fed; empty elsewhere."""
     fed = any(isinstance(t, torch.Tensor) and not t.is_floating_point() for t in tree_leaves((args, kwargs)))
     rows = [m.num_embeddings for m in model.modules() if isinstance(m, torch.nn.Embedding)]
@@ -338,15 +344,16 @@ def _vocabulary(model, args, kwargs) -> frozenset[int]:
 
 
 # -- optimizers --------------------------------------------------------------------------------------------------------
-def _optimizer(name, parameters):
+def _optimizer(name: str, parameters: Any) -> Any:
     if callable(name):
         return name(parameters)
-    O = torch.optim
-    makers = {"none": lambda: None, "sgd": lambda: O.SGD(parameters, 0.01, foreach=True),
-              "momentum": lambda: O.SGD(parameters, 0.01, momentum=0.9, foreach=True),
-              "adam": lambda: O.Adam(parameters, foreach=True), "adamw": lambda: O.AdamW(parameters, foreach=True),
-              "rmsprop": lambda: O.RMSprop(parameters, foreach=True),
-              "adagrad": lambda: O.Adagrad(parameters, foreach=True)}
+    optim = torch.optim
+    makers = {"none": lambda: None, "sgd": lambda: optim.SGD(parameters, 0.01, foreach=True),
+              "momentum": lambda: optim.SGD(parameters, 0.01, momentum=0.9, foreach=True),
+              "adam": lambda: optim.Adam(parameters, foreach=True),
+              "adamw": lambda: optim.AdamW(parameters, foreach=True),
+              "rmsprop": lambda: optim.RMSprop(parameters, foreach=True),
+              "adagrad": lambda: optim.Adagrad(parameters, foreach=True)}
     if name not in makers:
         raise Error(f"no optimizer '{name}' here; one of {', '.join(makers)}, or a callable", "bad-option")
     return makers[name]()

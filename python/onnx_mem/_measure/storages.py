@@ -2,16 +2,15 @@
 from __future__ import annotations
 
 import weakref
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-
 aten = torch.ops.aten
 # Backward formulas write into what they made, but not under a dispatch mode (areAnyTensorSubclassLike in
-# torch/csrc/autograd/FunctionsManual.cpp and in the code that is generated from derivatives.yaml). Which: what operators
+# torch/csrc/autograd/FunctionsManual.cpp and in the code generated from derivatives.yaml). Which: what operators
 # a backward without a mode runs, told by the profiler, held against those under one (tests/test_measure.py).
 _IN_PLACE = {aten._unsafe_index_put.default: aten.index_put_.default, aten.index_put.default: aten.index_put_.default,
              aten.index_add.default: aten.index_add_.default, aten.scatter_add.default: aten.scatter_add_.default,
@@ -25,15 +24,16 @@ _IN_PLACE_IN = {("BinaryCrossEntropyWithLogits", aten.mul.Tensor): aten.mul_.Ten
                 ("BinaryCrossEntropyWithLogits", aten.sub.Tensor): aten.sub_.Tensor}
 
 
-def _in_place(func, node: str):
+def _in_place(func: Any, node: str) -> Any:
     """The operator that the formula of `node` runs where there is no mode; None where it is `func`."""
     if func in _IN_PLACE:
         return _IN_PLACE[func]
     return next((op for (name, of), op in _IN_PLACE_IN.items() if of is func and node.startswith(name)), None)
 
 
-def _padded(grad):
-    """A mask's gradient as the kernel makes it, with rows of a multiple of 16 (lastDimAligned in cuda/attention_backward.cu).
+def _padded(grad: Any) -> Any:
+    """A mask's gradient as the kernel makes it, with rows of a multiple of 16 (lastDimAligned,
+    cuda/attention_backward.cu).
     A tensor without data is as long as its last element is far."""
     if not isinstance(grad, torch.Tensor) or not grad.dim() or grad.shape[-1] % 16 == 0:
         return grad
@@ -62,7 +62,7 @@ class StorageTracker(TorchDispatchMode):
     not), backward, optimizer. Host tensors are not counted: they are no memory of the device (but
     an optimizer's step counters are, as measured truth has always counted them)."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.phase, self.step, self.op = "setup", -1, ""
         self.module = ""
@@ -105,7 +105,7 @@ class StorageTracker(TorchDispatchMode):
             s.category = category
         return s
 
-    def _count(self, more):
+    def _count(self, more: Any) -> None:
         self.live += more
         if self.step >= 0 and self.live > self.peaks.get(self.step, (-1,))[0]:
             self.peaks[self.step] = (self.live, self.phase, self.op, list(self._alive))
@@ -120,14 +120,14 @@ class StorageTracker(TorchDispatchMode):
         self.step, self.course = step, []
         self._count(0)
 
-    def _dead(self, key, number):
+    def _dead(self, key: Any, number: Any) -> None:
         if self._number.get(key) == number:
             del self._number[key]
         self._alive.discard(number)
         if self.seen[number].counted:
             self.live -= self.seen[number].bytes
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         if self.phase == "backward" and (there := _in_place(func, self._node_name)) and self._is_of_this_node(args[0]):
             func = there
         self.op = str(func).removeprefix("aten.")
@@ -147,6 +147,6 @@ class StorageTracker(TorchDispatchMode):
             self.course.append(Moment(self.phase, self.op, self.module, made, self.live))
         return out
 
-    def _is_of_this_node(self, t) -> bool:
+    def _is_of_this_node(self, t: torch.Tensor) -> bool:
         number = self._number.get(t.untyped_storage()._cdata)
         return number is not None and self.seen[number].node == self._node

@@ -5,11 +5,12 @@ import contextlib
 import random
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 DRAWS = 4               # more calls that are watched where there are such numbers
 
 
-def state():
+def state() -> Any:
     """Of the generators of `random` and numpy, comparable."""
     numpy = sys.modules.get("numpy")
     if numpy is None:

@@ -1,6 +1,8 @@
 """Holds a record against the model: the replay counted as measure() counts, and its live bytes operator by operator."""
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from .._fake.tensors import DEVICE, fake_cuda
@@ -12,10 +14,10 @@ from .settle import reads
 from .sizes import at_batch
 
 
-def _inputs(record: Record, batch: int):
+def _inputs(record: Record, batch: int) -> Any:
     declared = [v for v in at_batch(next(iter(record.programs.values())), batch)["values"] if v["kind"] == "input"]
 
-    def make():
+    def make() -> Any:
         return tuple(torch.empty_strided(v["shape"], v["strides"], dtype=getattr(torch, v["dtype"]),
                                          device=DEVICE if v["device"] == "cuda" else v["device"]) for v in declared), {}
     return make
@@ -29,8 +31,8 @@ def vocabulary_of(record: Record) -> frozenset[int]:
     return frozenset(p["values"][t]["shape"][0] for t in tables) if fed else frozenset()
 
 
-def replayed(record: Record, batch: int, optimizer="adam", training: bool = True, loss: str | None = None,
-             after_line=None, tracker: StorageTracker | None = None) -> Measured:
+def replayed(record: Record, batch: int, optimizer: Any = "adam", training: bool = True, loss: str | None = None,
+             after_line: Any = None, tracker: StorageTracker | None = None) -> Measured:
     """measure() of the record itself.
 
     Args:
@@ -52,7 +54,7 @@ def trace(record: Record, batch: int, mode: str, loss: str | None = None) -> lis
     eval: under no_grad, evaluation mode. train: the forward of step 1; autograd keeps what it saves."""
     tracker, live = StorageTracker(), []
 
-    def after_line(line):
+    def after_line(line: str) -> None:
         if tracker.phase == "forward" and tracker.step == 0:
             live.append(tracker.live)
     replayed(record, batch, "sgd", mode == "train", loss, after_line, tracker)

@@ -10,6 +10,7 @@ import contextlib
 import gc
 import inspect
 import weakref
+from typing import Any, NoReturn
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -31,7 +32,7 @@ class _Packed:
     awaited."""
     __slots__ = ("value", "tensor")
 
-    def __init__(self, value, tensor=None):
+    def __init__(self, value: Any, tensor: torch.Tensor | None = None) -> None:
         self.value, self.tensor = value, tensor
 
 
@@ -47,17 +48,17 @@ class Observer(TorchDispatchMode):
     ("endcheckpoint",).
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
-        self.events: list[tuple] = []
-        self.values: list[dict] = []
+        self.events: list[tuple[Any, ...]] = []
+        self.values: list[dict[str, Any]] = []
         self.saved_storages: set[int] = set()
         self.pending = None                         # an autograd.Function whose forward has run, see spans.py
         self.grad_on = False
         self.in_backward = False                    # of an autograd.Function
         self.quiet = 0                              # >0: operators are part of one line and are not noted
         self._value_of: dict[int, int] = {}         # id(tensor) -> value, while that object lives
-        self._by_window: dict[tuple, int] = {}      # (storage, shape, strides, offset, dtype) -> value
+        self._by_window: dict[tuple[Any, ...], int] = {}      # (storage, shape, strides, offset, dtype) -> value
         self._storage_of: dict[int, int] = {}       # address of the C++ storage -> number, while it lives
         self._first_of: dict[int, int] = {}         # storage -> first value on it
         self._last_of: dict[int, int] = {}          # storage -> newest value on it
@@ -74,7 +75,7 @@ class Observer(TorchDispatchMode):
             weakref.finalize(storage, self._storage_gone, key, n).atexit = False
         return self._storage_of[key]
 
-    def _storage_gone(self, key, n):
+    def _storage_gone(self, key: Any, n: Any) -> None:
         if self._storage_of.get(key) == n:          # addresses are used again
             del self._storage_of[key]
         self.events.append(("storage_gone", n))
@@ -85,15 +86,15 @@ class Observer(TorchDispatchMode):
             found = self._by_window.get(self._window(t))
             self.values[self.new(t, "const") if found is None else found].setdefault("attribute", True)
 
-    def _gone(self, key, value):
+    def _gone(self, key: Any, value: Any) -> None:
         if self._value_of.get(key) == value:
             del self._value_of[key]
         self.events.append(("gone", value))
 
-    def _window(self, t):
+    def _window(self, t: torch.Tensor) -> Any:
         return self.storage(t), tuple(t.shape), tuple(t.stride()), t.storage_offset(), t.dtype
 
-    def _bind(self, t, value):
+    def _bind(self, t: torch.Tensor, value: Any) -> None:
         self._value_of[id(t)] = value
         weakref.finalize(t, self._gone, id(t), value).atexit = False
 
@@ -141,7 +142,7 @@ class Observer(TorchDispatchMode):
         return self._by_window.get(self._window(t))
 
     # -- what happens ------------------------------------------------------------------------------------------------
-    def encode(self, a):
+    def encode(self, a: Any) -> Any:
         if isinstance(a, torch.Tensor):
             v = self.value(a)
             if self.grad_on and self.pending is None and a.requires_grad:
@@ -168,7 +169,7 @@ class Observer(TorchDispatchMode):
             raise CannotRecord("a complex number as an argument")
         raise CannotRecord(f"an argument of type {type(a).__name__}")
 
-    def note_op(self, name: str, args, kwargs: dict, out) -> None:
+    def note_op(self, name: str, args: Any, kwargs: dict[str, Any], out: Any) -> None:
         """One line: an operator with its arguments (encoded) and its results."""
         outs = []
         for t in tree_leaves(out):
@@ -187,7 +188,7 @@ class Observer(TorchDispatchMode):
             self.events.append(("op", "detach", [{"v": was}], {}, [self.new(t, "value")]))
         return t
 
-    def refuse_way_back(self, inputs, out) -> None:
+    def refuse_way_back(self, inputs: Any, out: Any) -> None:
         """Raises CannotRecord where a tensor on the host, whose gradients are computed there, comes to the device."""
         if not self.grad_on or self.pending is not None:
             return
@@ -204,7 +205,7 @@ class Observer(TorchDispatchMode):
             self.grad_on = not self.grad_on
             self.events.append(("grad", self.grad_on))
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
         if func.namespace == "prim" or self.quiet:
             return func(*args, **kwargs)
@@ -241,14 +242,14 @@ class Observer(TorchDispatchMode):
         return packed
 
     @staticmethod
-    def unpack(packed: _Packed):
+    def unpack(packed: _Packed) -> Any:
         if packed.tensor is None:
             raise CannotRecord("forward runs autograd itself (torch.autograd.grad or backward)")
         return packed.tensor
 
 
-def observe(model: torch.nn.Module, args: tuple, kwargs: dict, train: bool, check_state: bool = False,
-            precision: str | None = None) -> dict:
+def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], train: bool,
+            check_state: bool = False, precision: str | None = None) -> dict[str, Any]:
     """One forward of the fake `model`: raw events, values, outputs. train: with autograd, which is given nothing to
     keep.
 
@@ -265,7 +266,7 @@ def observe(model: torch.nn.Module, args: tuple, kwargs: dict, train: bool, chec
         if id(b) not in names:
             names[id(b)] = o.new(b, "buffer", name)
     tensors = [t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
-    for name, t in zip(input_names(model, args, kwargs), tensors):
+    for name, t in zip(input_names(model, args, kwargs), tensors, strict=False):
         if id(t) not in names:
             names[id(t)] = o.new(t, "input", name)
     handles = []
@@ -313,11 +314,11 @@ def observe(model: torch.nn.Module, args: tuple, kwargs: dict, train: bool, chec
             h.remove()
 
 
-def _refuse_hooks(hooks):
+def _refuse_hooks(hooks: Any) -> NoReturn:
     raise CannotRecord(f"{type(hooks).__name__} in the model's code decides what autograd keeps; it is not recorded")
 
 
-def _refuse_results(flat, train: bool) -> None:
+def _refuse_results(flat: Any, train: bool) -> None:
     """Raises CannotRecord for results that forward has not computed yet, or that are not on the device."""
     if any(inspect.isgenerator(x) for x in flat):
         raise CannotRecord("forward gives a generator, which computes only when it is asked")
@@ -333,7 +334,7 @@ def _attributes(model: torch.nn.Module) -> list[torch.Tensor]:
     return [t for t in tree_leaves(own) if isinstance(t, torch.Tensor)]
 
 
-def _refuse_growth(o: Observer, model: torch.nn.Module, events: list[tuple]) -> None:
+def _refuse_growth(o: Observer, model: torch.nn.Module, events: list[tuple[Any, ...]]) -> None:
     """Raises CannotRecord where forward leaves more tensors of its own behind than it has let go of: each call would
     need more than the one before."""
     gc.collect()
@@ -352,14 +353,14 @@ def _refuse_growth(o: Observer, model: torch.nn.Module, events: list[tuple]) -> 
                            "the call before that it lets go of; such state is not recorded")
 
 
-def _module_event(o: Observer, event: tuple) -> None:
+def _module_event(o: Observer, event: tuple[Any, ...]) -> None:
     if o.pending is not None:
         o.pending.before_next_line(dispatching=False)
     if not o.quiet:
         o.events.append(event)
 
 
-def _own_loss(out, train: bool):
+def _own_loss(out: Any, train: bool) -> Any:
     """The loss that the model computed itself: the entry `loss` of what it returned."""
     loss = out.get("loss") if hasattr(out, "get") and hasattr(out, "keys") else getattr(out, "loss", None)
     good = isinstance(loss, torch.Tensor) and loss.dim() == 0 and loss.is_floating_point()

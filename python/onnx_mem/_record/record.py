@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
+from typing import Any
 
 from ..errors import Error
 
@@ -37,7 +38,7 @@ class Record:
       free: the size beside the batch; None where there is none.
       batches: the first and the last batch at which the model takes the path that was recorded; None for no last one.
     """
-    programs: dict[str, dict]
+    programs: dict[str, dict[str, Any]]
     torch_version: str
     free: Free | None = None
     batches: tuple[int, int | None] = (1, None)
@@ -74,7 +75,7 @@ class Record:
         from .text import from_text
         return from_text(text)
 
-    def save(self, path) -> pathlib.Path:
+    def save(self, path: Any) -> pathlib.Path:
         """Writes the bare text; onnx-mem reads such a file."""
         path = pathlib.Path(path)
         path.write_text(self.text(), encoding="utf-8")

@@ -9,6 +9,7 @@ import re
 import traceback
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch.utils._pytree import tree_leaves
@@ -29,13 +30,14 @@ _FRAMEWORK = os.path.dirname(torch.__file__)
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Steps of the length that are tried, and how far from the first the others are at which the model is watched: any
 # length, or those that windows and padding to such a multiple leave. What is rounded up, to 32 or 64, shows within.
-_FAR, _KNOWN = 1031, 1 << 19         # a batch that branches on the batch have behind them; elements whose values are known
+_FAR = 1031          # a batch that branches on the batch have behind them
+_KNOWN = 1 << 19     # elements whose values are known
 _AHEAD = {1: (1, 33, 67, 131), 8: (8, 40, 72, 136), 32: (32, 64, 128, 224), 64: (64, 128, 256, 448)}
 
 
 @reported
-def record(model: torch.nn.Module, args=(), *rest, kwargs: dict | None = None, batch_dim=0, free: dict | None = None,
-           modes=MODES, precisions=(), **inputs) -> Record:
+def record(model: torch.nn.Module, args: Any = (), *rest: Any, kwargs: dict[str, Any] | None = None, batch_dim: Any = 0,
+           free: dict[str, Any] | None = None, modes: Any = MODES, precisions: Any = (), **inputs: Any) -> Record:
     """Records what one forward of `model` runs, in evaluation and in training mode.
 
     Nothing is computed, no weight is read and no GPU is needed: the forward runs on tensors without data, at three
@@ -48,8 +50,8 @@ def record(model: torch.nn.Module, args=(), *rest, kwargs: dict | None = None, b
         there; or a dict from input names (as in the signature of forward) to dimensions, for the inputs that have one.
       free: one more size that stays free, by a name of yours: {"seq": 1} for dimension 1 of every tensor input,
         where it has the size that the first tensor has there; {"seq": {"ids": 1, "mask": (2, 3)}} for those of the
-        inputs named. The model is then watched at five lengths, and sizes become functions of the length, of degree 2 at most. Where
-        they are none a warning says so, and only the batch is free.
+        inputs named. The model is then watched at five lengths, and sizes become functions of the length, of degree 2
+        at most. Where they are none a warning says so, and only the batch is free.
       modes: which programs to record.
       precisions: record the model in these as well: "bf16", "fp16" (the model and its floating inputs converted),
         "amp-bf16", "amp-fp16" (forward under autocast). Casts in its code that do nothing in float32 are seen so.
@@ -67,7 +69,7 @@ def record(model: torch.nn.Module, args=(), *rest, kwargs: dict | None = None, b
     batch = batch_of((args, kwargs), batch_dim, names)
     dims = free_dims(free, (args, kwargs), names)
 
-    def recorded(grid):
+    def recorded(grid: Any) -> Any:
         return _with_a_device(model, args, kwargs, _Runs(batch, batch_dim, names, dims, grid), modes, precisions)
     with chance.left_as_they_were(), _older_objects_aside(), compiled_calls() as compiled:
         made, why = _first_that_fits(recorded, _grids(dims.length) if dims is not None else ())
@@ -104,7 +106,7 @@ def _older_objects_aside() -> Iterator[None]:
         gc.unfreeze()
 
 
-def _first_that_fits(recorded, grids) -> tuple[Record, CannotRecord | None]:
+def _first_that_fits(recorded: Any, grids: Any) -> tuple[Record, CannotRecord | None]:
     """The record of the first grid that the model follows, else of the batch alone and why it follows none."""
     why = None
     for grid in grids:
@@ -123,7 +125,7 @@ class _Grid:
     step: int
 
 
-def _grids(length: int):
+def _grids(length: int) -> Iterator[Any]:
     """Up to the example's length where that is long enough, else from it on, in steps as small as the model allows."""
     for step, ahead in _AHEAD.items():
         for first in (length - ahead[-1], length):
@@ -140,7 +142,7 @@ class _Runs:
     free: FreeDims | None
     grid: _Grid | None
 
-    def inputs(self, x, batch: int, length: int | None):
+    def inputs(self, x: Any, batch: int, length: int | None) -> Any:
         return resized(x, self.batch, batch, self.batch_dim, self.names, self.free, length)
 
     @property
@@ -154,7 +156,7 @@ class _Runs:
         n = max(self.batch, 2)
         return [x for x in ((n, n - 1, n - 3), (n, n - 1, n + 1), (n, n + 1, n + 2)) if min(x) >= 2]
 
-    def far(self, inputs) -> int:
+    def far(self, inputs: Any) -> int:
         """A batch at which a branch would show. Values of positions are worked out for so many alone."""
         sizes = [t.numel() // self.batch for t in tensors_in(inputs) if not t.is_floating_point()]
         return min(_FAR, _KNOWN // max([1, *sizes]))
@@ -165,7 +167,8 @@ class _Runs:
         return Free(self.free.name, self.free.length, self.grid.step, self.grid.lengths[0], self.grid.check)
 
 
-def _with_a_device(model, args, kwargs, runs, modes, precisions) -> Record:
+def _with_a_device(model: torch.nn.Module, args: Any, kwargs: dict[str, Any], runs: Any, modes: Any,
+                   precisions: Any) -> Record:
     try:
         return _record(model, args, kwargs, runs, modes, precisions, default_device=False)
     except CannotRecord as first:
@@ -178,7 +181,8 @@ def _with_a_device(model, args, kwargs, runs, modes, precisions) -> Record:
             raise first from first.__cause__
 
 
-def _record(model, args, kwargs, runs, modes, precisions, default_device) -> Record:
+def _record(model: torch.nn.Module, args: Any, kwargs: dict[str, Any], runs: Any, modes: Any, precisions: Any,
+            default_device: Any) -> Record:
     programs, ranges = {}, []
     for precision in (None, *precisions):
         x = converted((args, kwargs), precision)
@@ -203,12 +207,13 @@ def _record(model, args, kwargs, runs, modes, precisions, default_device) -> Rec
                   (first, min((holds[1] for holds in ranges if holds[1] is not None), default=None)))
 
 
-def _programs(model, inputs, runs, mode, precision) -> tuple[dict[int | None, dict], tuple[int, int | None]]:
+def _programs(model: torch.nn.Module, inputs: Any, runs: Any, mode: str,
+              precision: Any) -> tuple[dict[int | None, dict[str, Any]], tuple[int, int | None]]:
     """The program of any batch, by None, and where that is another one the program of batch 1; the first and the last
     batch that they hold for."""
     model.train(mode == "train")
 
-    def run(n, length, watch, last=False):
+    def run(n: Any, length: Any, watch: Any, last: bool = False) -> Any:
         x, kw = runs.inputs(inputs, n, length)
         if watch:
             return program_of(observe(model, x, kw, mode == "train", check_state=last, precision=precision))
@@ -234,7 +239,7 @@ def _programs(model, inputs, runs, mode, precision) -> tuple[dict[int | None, di
 _DRAWN = "forward draws numbers in Python (random, numpy)"
 
 
-def _refuse_other_draws(run, runs, program) -> None:
+def _refuse_other_draws(run: Any, runs: Any, program: Any) -> None:
     """Raises CannotRecord where another number is another program."""
     batch, length = runs.batches[0], runs.grid and runs.grid.lengths[0]
     expected = comparable(at_batch(at_length(program, length), batch))
@@ -245,13 +250,13 @@ def _refuse_other_draws(run, runs, program) -> None:
                                "drop layers, say) to never")
 
 
-def _of_one_sample(run, runs, program):
+def _of_one_sample(run: Any, runs: Any, program: Any) -> Any:
     """The program of batch 1, where dimensions broadcast and what is strided elsewhere is contiguous; None where it
     is that of the others, and where the model does not run at it."""
-    def others(length):
+    def others(length: Any) -> Any:
         return at_batch(at_length(program, length), 1)
 
-    def watched(length):
+    def watched(length: Any) -> Any:
         found = run(1, length, watch=True)
         if not alike(found, others(length)):       # a cache of this batch may have been made in it
             found = run(1, length, watch=True)
@@ -270,12 +275,12 @@ def _of_one_sample(run, runs, program):
         return None
 
 
-def _range(run, runs, program, inputs) -> tuple[int, int | None]:
+def _range(run: Any, runs: Any, program: Any, inputs: Any) -> tuple[int, int | None]:
     """The first and the last batch that take the path of `program`; None: no last one is known. A run that fails says
     nothing of the path."""
     length = runs.grid and runs.grid.lengths[0]
 
-    def takes_it(n):
+    def takes_it(n: Any) -> Any:
         try:
             expected = comparable(at_batch(at_length(program, length), n))
             # What forward caches for a batch is there in the second run.
@@ -283,7 +288,7 @@ def _range(run, runs, program, inputs) -> tuple[int, int | None]:
         except Exception:
             return True
 
-    def edge(within, beyond):
+    def edge(within: Any, beyond: Any) -> Any:
         while abs(beyond - within) > 1:
             middle = (within + beyond) // 2
             within, beyond = (middle, beyond) if takes_it(middle) else (within, middle)
@@ -293,7 +298,7 @@ def _range(run, runs, program, inputs) -> tuple[int, int | None]:
     return 1 if there < 3 or takes_it(2) else edge(there, 2), last
 
 
-def _of_batches(run, runs):
+def _of_batches(run: Any, runs: Any) -> Any:
     """One program whose sizes follow the batch."""
     try:
         return _at_batches(run, runs.batches)
@@ -308,7 +313,7 @@ class _Branches(CannotRecord):
     """Programs of several batches that are not one."""
 
 
-def _at_batches(run, batches):
+def _at_batches(run: Any, batches: Any) -> Any:
     run(batches[0], None, watch=False)
     try:
         return _merged([run(n, None, watch=True, last=n == batches[-1]) for n in batches], batches)
@@ -320,11 +325,11 @@ def _at_batches(run, batches):
         return _merged(found, batches)
 
 
-def _of_lengths(run, runs):
+def _of_lengths(run: Any, runs: Any) -> Any:
     """One program whose sizes follow the batch and the length. Caches are filled at each size."""
     a, b, c = runs.batches
 
-    def watched(n, length):
+    def watched(n: Any, length: Any) -> Any:
         run(n, length, watch=False)
         return run(n, length, watch=True, last=True)
     lengths, found, operators = runs.grid.lengths, [], None
@@ -343,7 +348,7 @@ def _of_lengths(run, runs):
     return p
 
 
-def _merged(found, batches):
+def _merged(found: Any, batches: Any) -> Any:
     a, b, c = batches
     try:
         p = fit(found[0], found[1], a, b, "program")
@@ -396,6 +401,6 @@ def _said(error: Exception, operator: str | None) -> str:
     return f"{kind}: {error}"
 
 
-def tensors_in(tree) -> list[torch.Tensor]:
+def tensors_in(tree: Any) -> list[torch.Tensor]:
     """The tensor leaves of inputs, in order."""
     return [t for t in tree_leaves(tree) if isinstance(t, torch.Tensor)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 import torch.utils.checkpoint
@@ -18,7 +20,7 @@ from .sizes import at_batch
 
 
 @functools.cache
-def _operator(name):
+def _operator(name: str) -> Any:
     if name in RECURRENT:
         return functools.partial(recurrent, name)
     namespace, _, rest = name.rpartition("::")
@@ -32,13 +34,13 @@ def _operator(name):
 class _Block:
     """A span of lines: of the whole program, a Function or a checkpointed part."""
 
-    def __init__(self, kind: str, opening: dict):
+    def __init__(self, kind: str, opening: dict[str, Any]) -> None:
         self.kind, self.opening = kind, opening
-        self.items: list = []                      # lines and blocks
-        self.closing: dict = {}
+        self.items: list[Any] = []                      # lines and blocks
+        self.closing: dict[str, Any] = {}
         self.backward: _Block | None = None        # of a Function
 
-    def op_lines(self):
+    def op_lines(self) -> Iterator[Any]:
         for x in self.items:
             if isinstance(x, _Block):
                 yield from x.op_lines()
@@ -46,7 +48,7 @@ class _Block:
                 yield x
 
 
-def _nested(lines) -> _Block:
+def _nested(lines: list[str]) -> _Block:
     top = _Block("program", {})
     stack = [top]
     for x in lines:
@@ -74,13 +76,13 @@ class Replay(torch.nn.Module):
       after_line: called after every operator of the program, before what it drops is dropped.
     """
 
-    def __init__(self, record: Record, batch: int, after_line=None):
+    def __init__(self, record: Record, batch: int, after_line: Any = None) -> None:
         super().__init__()
         self._after_line = after_line
         self._programs = {k: at_batch(record.programs.get(f"{k} at {batch}", p), batch)
                           for k, p in record.programs.items() if k in MODES}
         self._blocks = {k: _nested(p["lines"]) for k, p in self._programs.items()}
-        self._own: dict = {}                       # (mode, number) -> table
+        self._own: dict[str, Any] = {}                       # (mode, number) -> table
         self._replaced = {k: [v for x in p["lines"] for v in x.get("drops", ()) if p["values"][v]["kind"] == "const"]
                           for k, p in self._programs.items()}
         values = next(iter(self._programs.values()))["values"]
@@ -91,13 +93,13 @@ class Replay(torch.nn.Module):
             elif v["kind"] == "buffer":
                 self.register_buffer(_key(v), self._window(v, values))
 
-    def _table(self, mode, number, v):
+    def _table(self, mode: str, number: Any, v: Any) -> Any:
         """A table kept outside the buffers, as the model has it: made by the first call in a mode, and kept."""
         if (mode, number) not in self._own:
             self._own[mode, number] = self._empty(v)
         return self._own[mode, number]
 
-    def _keep_state(self, mode, p, env):
+    def _keep_state(self, mode: str, p: Any, env: dict[Any, Any]) -> None:
         """What stands for the next call where this one let a table go: a value of its type that nothing drops."""
         left = [v for v in env if p["values"][v]["kind"] == "value" and p["values"][v]["root"] is None
                 and v not in p["returned"]]
@@ -108,22 +110,22 @@ class Replay(torch.nn.Module):
                 left.remove(like[0])
 
     @staticmethod
-    def _empty(v):
+    def _empty(v: Any) -> Any:
         device = DEVICE if v["device"] == "cuda" else v["device"]
         return torch.empty_strided(v["shape"], v["strides"], dtype=getattr(torch, v["dtype"]), device=device)
 
-    def _window(self, v, values):
+    def _window(self, v: Any, values: Any) -> Any:
         if v["root"] is None:
             return self._empty(v)
         with torch.no_grad():
             return torch.as_strided(getattr(self, _key(values[v["root"]])), v["shape"], v["strides"], v["offset"])
 
-    def forward(self, *args, **kwargs):
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
         mode = "train" if self.training and "train" in self._programs else "eval"
         p = self._programs[mode]
         flat = list({id(t): t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)}.values())
         del args, kwargs
-        env: dict = {}
+        env: dict[str, Any] = {}
         for i, v in enumerate(p["values"]):
             if v["kind"] in ("param", "buffer"):
                 env[i] = getattr(self, _key(v))
@@ -144,10 +146,10 @@ class Replay(torch.nn.Module):
         return out if loss is None else RecordedOutput(out, loss)
 
 
-class RecordedOutput(dict):
+class RecordedOutput(dict[str, Any]):
     """What a recorded model with a loss of its own returns: "loss", and everything it returned under "returned"."""
 
-    def __init__(self, returned, loss):
+    def __init__(self, returned: Any, loss: Any) -> None:
         super().__init__(loss=loss, returned=returned)
 
 
@@ -155,19 +157,19 @@ torch.utils._pytree.register_pytree_node(RecordedOutput, lambda x: ([x["returned
                                          lambda children, _: RecordedOutput(*children))
 
 
-def _key(v):
+def _key(v: Any) -> Any:
     return v["name"].replace(".", "/")
 
 
 class _Run:
     """The interpreter of one forward."""
 
-    def __init__(self, program, replay, stack):
+    def __init__(self, program: Any, replay: Any, stack: Any) -> None:
         self.values, self.after_line, self.training = program["values"], replay._after_line, replay.training
         self.stack = stack
         self.used_outside: dict[int, int] = {}
 
-    def block(self, block, env, kept):
+    def block(self, block: Any, env: dict[Any, Any], kept: Any) -> None:
         """Runs the items of a block; values in `kept` outlive their drops."""
         for n, x in enumerate(block.items):
             if isinstance(x, _Block):
@@ -181,7 +183,7 @@ class _Run:
             elif "op" in x:
                 self.op(x, env, kept)
 
-    def op(self, x, env, kept):
+    def op(self, x: Any, env: dict[Any, Any], kept: Any) -> None:
         if x["op"] != "_local_scalar_dense":       # a number that forward asked for, which followed from sizes
             self.run(x, env)
         if self.after_line is not None:
@@ -190,16 +192,16 @@ class _Run:
             if v not in kept:
                 env.pop(v, None)
 
-    def run(self, x, env):
+    def run(self, x: Any, env: dict[Any, Any]) -> None:
         args = [_decode(a, env) for a in x["args"]]
         out = _operator(x["op"])(*args, **{k: _decode(a, env) for k, a in x["kwargs"].items()})
         args = None
         made = [t for t in tree_leaves(out) if isinstance(t, torch.Tensor)]
-        for v, t in zip(x["outs"], made):
+        for v, t in zip(x["outs"], made, strict=False):
             env[v] = t
         out = made = t = None
 
-    def function(self, block, env, later, kept):
+    def function(self, block: Any, env: dict[Any, Any], later: Any, kept: Any) -> None:
         if block.backward is None or not torch.is_grad_enabled():
             self.block(block, env, kept)
             return
@@ -209,18 +211,18 @@ class _Run:
         outs = list(dict.fromkeys(of + [v for v in sorted(made & later) if v not in to]))
         results = _Function.apply(self, block, env, of, to, outs, *[env[v] for v in to])
         results = results if isinstance(results, tuple) else (results,)
-        for v, t in zip(outs, results):
+        for v, t in zip(outs, results, strict=False):
             env[v] = t
         results = t = None
         self.drop_of(block, env, kept)
 
-    def drop_of(self, block, env, kept):
+    def drop_of(self, block: Any, env: dict[Any, Any], kept: Any) -> None:
         for x in block.op_lines():
             for v in x["drops"]:
                 if v not in kept:
                     env.pop(v, None)
 
-    def checkpoint(self, block, env, later, kept):
+    def checkpoint(self, block: Any, env: dict[Any, Any], later: Any, kept: Any) -> None:
         if not torch.is_grad_enabled():
             self.block(block, env, kept)
             return
@@ -229,27 +231,27 @@ class _Run:
         given = block.opening["checkpoint"]
         others = {v: env[v] for v in _read_in(block) if v in env and v not in given}
 
-        def run(*tensors):
-            local = {**others, **dict(zip(given, tensors))}
+        def run(*tensors: Any) -> Any:
+            local = {**others, **dict(zip(given, tensors, strict=False))}
             self.block(block, local, set(outs) | kept)
             return tuple(local[v] for v in outs)
         results = torch.utils.checkpoint.checkpoint(run, *[env[v] for v in given], use_reentrant=False,
                                                     preserve_rng_state=False)
         run = None
-        for v, t in zip(outs, results):
+        for v, t in zip(outs, results, strict=False):
             env[v] = t
         results = t = None
         self.drop_of(block, env, kept)
 
 
-def _read_in(x) -> set[int]:
+def _read_in(x: Any) -> set[int]:
     if isinstance(x, _Block):
         named = set(x.closing.get("endfunction", ())) | set(x.closing.get("held", ()))
         return named.union(*[_read_in(y) for y in x.items], *[_read_in(x.backward)] if x.backward else [])
     return set(reads([x["args"], x["kwargs"]])) | set(x["outs"]) if "op" in x else set()
 
 
-def _decode(a, env):
+def _decode(a: Any, env: dict[Any, Any]) -> Any:
     if isinstance(a, dict):
         (kind, x), = a.items()
         if kind == "v":
@@ -262,8 +264,8 @@ class _Function(torch.autograd.Function):
     """A recorded autograd.Function: its forward's lines, and its backward's."""
 
     @staticmethod
-    def forward(ctx, run, block, env, of, to, outs, *tensors):
-        env.update(zip(to, tensors))
+    def forward(ctx: Any, run: Any, block: Any, env: dict[Any, Any], of: Any, to: Any, outs: Any, *tensors: Any) -> Any:
+        env.update(zip(to, tensors, strict=False))
         saved, held = block.closing["endfunction"], block.closing["held"]
         run.block(block, env, {*saved, *held, *outs})
         ctx.run, ctx.block, ctx.to = run, block, to
@@ -277,10 +279,10 @@ class _Function(torch.autograd.Function):
         return tuple(env[v] for v in outs)
 
     @staticmethod
-    def backward(ctx, *gradients):
+    def backward(ctx: Any, *gradients: Any) -> Any:
         block = ctx.block.backward
-        env = {**ctx.statics, **ctx.held, **dict(zip(ctx.saved, ctx.saved_tensors))}
-        env.update({g: t for (g, _), t in zip(block.opening["backward"], gradients)})
+        env = {**ctx.statics, **ctx.held, **dict(zip(ctx.saved, ctx.saved_tensors, strict=False))}
+        env.update({g: t for (g, _), t in zip(block.opening["backward"], gradients, strict=False)})
         results = {}
         pairs = block.closing["endbackward"]
         ctx.run.block(block, env, {g for g, _ in pairs})

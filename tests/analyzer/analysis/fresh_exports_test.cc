@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/analysis/analysis.h"
+#include "analyzer/analysis/study.h"
 
 namespace onnx_mem {
 namespace {

@@ -15,8 +15,9 @@
 #include "absl/strings/ascii.h"
 #include "analyzer/allocators/allocator.h"
 #include "analyzer/allocators/replay.h"
-#include "analyzer/analysis/analysis.h"
 #include "analyzer/analysis/enact.h"
+#include "analyzer/analysis/figures.h"
+#include "analyzer/analysis/study.h"
 #include "analyzer/onnx/build/import.h"
 
 namespace onnx_mem {
@@ -60,12 +61,14 @@ void ExpectCategoriesSum(const MemoryProgram& program) {
 
 // What is certain holds no more than what is likely, and that no more than what is possible.
 void ExpectInsideBounds(const Graph& graph, int64_t peak_bytes) {
-  Run run;
+  Workload workload;
+  Run& run = workload.run;
   run.training = false;
   const absl::StatusOr<Lowered> lowered = Prepare(graph, run);
   ASSERT_TRUE(lowered.ok()) << lowered.status();
   std::vector<Diagnostic> diagnostics = lowered->diagnostics;
-  const absl::StatusOr<PeakBounds> bounds = BoundInference(graph, *lowered, run, {peak_bytes, true}, diagnostics);
+  const auto lower_for = [&](const Run& other) { return Prepare(graph, other); };
+  const absl::StatusOr<PeakBounds> bounds = BoundRun(*lowered, workload, {peak_bytes, true}, lower_for, diagnostics);
   ASSERT_TRUE(bounds.ok()) << bounds.status();
   EXPECT_LE(bounds->low_bytes, peak_bytes);
   EXPECT_GE(bounds->high_bytes, peak_bytes);
@@ -101,16 +104,16 @@ void ExpectInvariants(const std::string& path) {
   const absl::StatusOr<ImportedModel> model = Import(path);
   ASSERT_TRUE(model.ok()) << model.status();
   Workload workload;
-  const absl::StatusOr<Analysis> first = AnalyzeImported(*model, workload);
+  const absl::StatusOr<Analysis> first = Study(*model).Ask(workload);
   ASSERT_TRUE(first.ok()) << first.status();
-  for (const std::optional<RunFigures>* figures : {&first->training, &first->inference}) {
-    ASSERT_TRUE(figures->has_value());
+  for (const Shared<RunFigures>* figures : {&first->training, &first->inference}) {
+    ASSERT_NE(*figures, nullptr);
     SCOPED_TRACE(figures == &first->training ? "training" : "inference");
     ExpectCategoriesSum((*figures)->program);
     ExpectLiveAllocatedReserved((*figures)->program);
   }
   ExpectInsideBounds(model->graph, first->inference->peak_bytes);
-  const absl::StatusOr<Analysis> second = AnalyzeImported(*model, workload);
+  const absl::StatusOr<Analysis> second = Study(*model).Ask(workload);
   ASSERT_TRUE(second.ok());
   EXPECT_EQ(first->training->program, second->training->program);
   EXPECT_EQ(first->inference->program, second->inference->program);

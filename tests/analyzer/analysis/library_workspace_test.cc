@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "analyzer/analysis/analysis.h"
+#include "analyzer/analysis/study.h"
 #include "tests/graph_text.h"
 
 namespace onnx_mem {
@@ -27,10 +27,9 @@ PeakFigures Trained(const char* text, const Platform& platform) {
   Workload workload;
   workload.mode = Mode::kTraining;
   workload.platform = platform;
-  workload.training_bounds = true;
   absl::StatusOr<ImportedModel> model = ImportText(text);
   EXPECT_TRUE(model.ok()) << model.status();
-  const absl::StatusOr<Analysis> analysis = AnalyzeImported(*std::move(model), workload);
+  const absl::StatusOr<Analysis> analysis = Study(*std::move(model)).AskWithRange(workload);
   EXPECT_TRUE(analysis.ok()) << analysis.status();
   return *analysis->training;
 }

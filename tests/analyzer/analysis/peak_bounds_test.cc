@@ -7,7 +7,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "analyzer/analysis/analysis.h"
+#include "analyzer/analysis/figures.h"
+#include "analyzer/analysis/study.h"
 #include "analyzer/memory/timeline.h"
 #include "tests/graph_text.h"
 
@@ -48,8 +49,9 @@ Bounded BoundsIn(Graph graph, const Workload& workload = {}) {
   EXPECT_TRUE(enacted.ok()) << enacted.status();
   Bounded bounded{
       .peak_bytes = TrainingPeak(*enacted, workload), .bounds = {}, .all = {}, .diagnostics = enacted->diagnostics};
-  absl::StatusOr<PeakBounds> bounds =
-      BoundTraining(graph, *lowered, workload, {bounded.peak_bytes, true}, bounded.diagnostics);
+  absl::StatusOr<PeakBounds> bounds = BoundRun(
+      *lowered, workload, {bounded.peak_bytes, true}, [&](const Run& run) { return Prepare(graph, run); },
+      bounded.diagnostics);
   EXPECT_TRUE(bounds.ok()) << bounds.status();
   bounded.all = *bounds;
   bounded.bounds = WithoutSmallThings(*bounds, bounded.peak_bytes);
@@ -82,7 +84,7 @@ TEST(PeakBounds, TheRangeOfAHugeGraphHoldsItsFigure) {
   absl::StatusOr<ImportedModel> imported =
       ImportText(absl::StrCat("g (float[4,8] x) => (float[4,8] y) { ", nodes, " }"));
   ASSERT_TRUE(imported.ok()) << imported.status();
-  const absl::StatusOr<Analysis> analysis = AnalyzeImported(*std::move(imported), Workload());
+  const absl::StatusOr<Analysis> analysis = Study(*std::move(imported)).AskWithRange(Workload());
   ASSERT_TRUE(analysis.ok()) << analysis.status();
   EXPECT_EQ(analysis->training->peak_high_bytes, 0) << "not known";
   EXPECT_LT(analysis->training->device_low_bytes, analysis->training->device_bytes);
@@ -145,15 +147,16 @@ std::pair<int64_t, int64_t> BoundsOfInference(std::string_view text, std::string
   for (TensorId id : graph.initializers) {
     if (graph.tensors[id].name == from) graph.tensors[id].name = to;
   }
-  Run run;
-  run.training = false;
-  const absl::StatusOr<Lowered> lowered = Prepare(graph, run);
+  Workload workload;
+  workload.run.training = false;
+  const absl::StatusOr<Lowered> lowered = Prepare(graph, workload.run);
   EXPECT_TRUE(lowered.ok()) << lowered.status();
-  absl::StatusOr<Enacted> enacted = EnactLowered(*lowered, run);
+  absl::StatusOr<Enacted> enacted = EnactLowered(*lowered, workload.run);
   EXPECT_TRUE(enacted.ok()) << enacted.status();
   const int64_t peak_bytes = ComputeTimeline(enacted->program).peak_bytes;
-  const absl::StatusOr<PeakBounds> bounds =
-      BoundInference(graph, *lowered, run, {peak_bytes, true}, enacted->diagnostics);
+  const absl::StatusOr<PeakBounds> bounds = BoundRun(
+      *lowered, workload, {peak_bytes, true}, [&](const Run& run) { return Prepare(graph, run); },
+      enacted->diagnostics);
   EXPECT_TRUE(bounds.ok()) << bounds.status();
   const PeakBounds others = WithoutSmallThings(*bounds, peak_bytes);
   return {others.low_bytes - peak_bytes, others.high_bytes - peak_bytes};

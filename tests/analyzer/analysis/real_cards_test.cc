@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "analyzer/analysis/analysis.h"
+#include "analyzer/analysis/study.h"
 
 namespace onnx_mem {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_replace.h"
-#include "analyzer/analysis/analysis.h"
+#include "analyzer/analysis/study.h"
 #include "tests/graph_text.h"
 
 namespace onnx_mem {
@@ -14,8 +14,7 @@ Analysis AnalysisOf(const std::string& text, int opset = kTextOpset) {
   absl::StatusOr<ImportedModel> imported = ImportText(text, {}, opset);
   EXPECT_TRUE(imported.ok()) << imported.status();
   Workload workload;
-  workload.training_bounds = true;
-  absl::StatusOr<Analysis> analysis = AnalyzeImported(*std::move(imported), workload);
+  absl::StatusOr<Analysis> analysis = Study(*std::move(imported)).AskWithRange(workload);
   EXPECT_TRUE(analysis.ok()) << analysis.status();
   return *std::move(analysis);
 }

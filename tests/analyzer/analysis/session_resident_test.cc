@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/analysis/analysis.h"
+#include "analyzer/analysis/study.h"
 #include "nlohmann/json.hpp"
 
 namespace onnx_mem {
@@ -77,9 +77,9 @@ RunFigures FiguresOf(const json& row) {
   absl::StatusOr<ImportedModel> model = file->Import(workload.bindings);
   EXPECT_TRUE(model.ok()) << model.status();
   model->info.weights_beside = row.value("weights_beside", false);
-  absl::StatusOr<Analysis> analysis = AnalyzeImported(*std::move(model), workload);
+  absl::StatusOr<Analysis> analysis = Study(*std::move(model)).Ask(workload);
   EXPECT_TRUE(analysis.ok()) << analysis.status();
-  return *std::move(analysis->inference);
+  return *analysis->inference;
 }
 
 // VmRSS of a process that trims nothing. It differs by a tenth from run to run, as the order of hash tables does.

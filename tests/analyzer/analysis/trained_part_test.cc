@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/analysis/analysis.h"
+#include "analyzer/analysis/study.h"
 #include "tests/graph_text.h"
 
 namespace onnx_mem {
@@ -96,7 +96,7 @@ absl::StatusOr<Analysis> Frozen(const std::string& pattern) {
   Workload workload;
   workload.mode = Mode::kTraining;
   workload.run.freeze = {pattern};
-  return AnalyzeImported(*std::move(model), workload);
+  return Study(*std::move(model)).Ask(workload);
 }
 
 std::string Assumed(const Analysis& analysis, std::string_view name) {

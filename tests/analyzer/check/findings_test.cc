@@ -23,9 +23,10 @@ Checked Check(const std::string& name, Workload workload = {}) {
   const std::string path = std::string(ONNX_MEM_SOURCE_DIR) + "/testdata/models/" + name + ".onnx";
   const absl::StatusOr<ModelFile> file = ModelFile::Open(path);
   EXPECT_TRUE(file.ok()) << file.status();
-  absl::StatusOr<Analysis> analysis = Analyze(*file, workload);
+  Study study(*file);
+  absl::StatusOr<Analysis> analysis = study.Expected(workload);
   EXPECT_TRUE(analysis.ok()) << analysis.status();
-  std::vector<Diagnostic> findings = CheckExport(*file, workload, *analysis);
+  std::vector<Diagnostic> findings = CheckExport(study, workload, *analysis);
   return {*std::move(analysis), std::move(findings)};
 }
 
@@ -97,7 +98,8 @@ TEST(CheckExport, NamesOfTheExportersMaking) {
   }
   const absl::StatusOr<ModelFile> file =
       ModelFile::Open(ONNX_MEM_SOURCE_DIR "/testdata/models/resnet18.eval.ts.op17.onnx");
-  folded.findings = CheckExport(*file, Workload(), folded.analysis);
+  Study study(*file);
+  folded.findings = CheckExport(study, Workload(), folded.analysis);
   ASSERT_NE(folded.Find(Code::kWeightNames), nullptr);
   EXPECT_EQ(folded.Find(Code::kWeightNames)->count, renamed);
 }

@@ -13,7 +13,7 @@ Graph OneNode(std::string op, std::vector<Dims> inputs) {
   Graph graph;
   Node node;
   node.name = "/layer/Node";
-  node.op = std::move(op);
+  node.op = op;
   for (const Dims& dims : inputs) {
     Tensor tensor;
     tensor.name = "x";

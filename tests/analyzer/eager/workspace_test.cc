@@ -8,7 +8,7 @@ namespace {
 BufferId Add(MemoryProgram& program, std::string op, Dims dims, int64_t bytes, Phase phase = Phase::kForward,
              int64_t flops = 0) {
   Step step;
-  step.op = std::move(op);
+  step.op = op;
   step.phase = phase;
   step.flops = flops;
   Buffer buffer;

@@ -21,7 +21,7 @@ TensorId AddTensor(Graph& graph, std::string name, Dims dims, TensorRole role = 
 NodeId AddNode(Graph& graph, std::string name, std::string op, TensorIds inputs, TensorIds outputs) {
   Node node;
   node.name = std::move(name);
-  node.op = std::move(op);
+  node.op = op;
   node.inputs = std::move(inputs);
   node.outputs = std::move(outputs);
   return graph.nodes.Add(std::move(node));

@@ -11,7 +11,7 @@ namespace {
 
 Step MakeStep(std::string op, Phase phase = Phase::kForward, std::string node = "") {
   Step step;
-  step.op = std::move(op);
+  step.op = op;
   step.phase = phase;
   step.node = std::move(node);
   return step;

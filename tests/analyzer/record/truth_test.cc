@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/analysis/analysis.h"
+#include "analyzer/analysis/study.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/analyzer/record/recorded_models.h"
@@ -31,8 +31,7 @@ Analysis AnalyzeRecord(const ModelFile& file, int64_t batch, const std::string& 
   workload.bindings.batch = batch;
   workload.optimizer.name = optimizer;
   workload.run.loss = loss;
-  workload.training_bounds = true;
-  absl::StatusOr<Analysis> analysis = Analyze(file, workload);
+  absl::StatusOr<Analysis> analysis = Study(file).AskWithRange(workload);
   EXPECT_TRUE(analysis.ok()) << analysis.status();
   return analysis.ok() ? *std::move(analysis) : Analysis();
 }

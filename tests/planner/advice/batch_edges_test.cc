@@ -14,8 +14,7 @@ constexpr int64_t kMebi = int64_t{1} << 20;
 
 Need NeedAt(const ModelFile& file, Workload workload, int64_t batch) {
   workload.bindings.batch = batch;
-  workload.training_bounds = true;
-  const absl::StatusOr<Analysis> analysis = Analyze(file, workload);
+  const absl::StatusOr<Analysis> analysis = Study(file).AskWithRange(workload);
   EXPECT_TRUE(analysis.ok()) << analysis.status();
   const PeakFigures& figures = analysis->training ? *analysis->training : *analysis->inference;
   return {figures.device_low_bytes, figures.device_bytes, figures.device_high_bytes};
@@ -25,8 +24,8 @@ Need NeedAt(const ModelFile& file, Workload workload, int64_t batch) {
 void ExpectEdges(const std::string& model, const Workload& workload, int64_t limit_bytes) {
   SCOPED_TRACE(model);
   const ModelFile file = OpenModel(model);
-  Meter meter(file);
-  absl::StatusOr<BatchNeeds> needs = BatchNeeds::Create(meter, workload);
+  Study study(file);
+  absl::StatusOr<BatchNeeds> needs = BatchNeeds::Create(study, workload);
   ASSERT_TRUE(needs.ok()) << needs.status();
   const absl::StatusOr<BatchEdges> edges = FindBatchEdges(*needs, limit_bytes);
   ASSERT_TRUE(edges.ok()) << edges.status();
@@ -57,8 +56,8 @@ TEST(FindBatchEdges, AreMeasuredOnBothSides) {
 
 TEST(FindBatchEdges, NoneIsSafeWhereOneSampleMayNotFit) {
   const ModelFile file = OpenModel("lenet5");
-  Meter meter(file);
-  absl::StatusOr<BatchNeeds> needs = BatchNeeds::Create(meter, TrainingAt(1));
+  Study study(file);
+  absl::StatusOr<BatchNeeds> needs = BatchNeeds::Create(study, TrainingAt(1));
   ASSERT_TRUE(needs.ok()) << needs.status();
   const Need one = *needs->At(1);
   const absl::StatusOr<BatchEdges> edges = FindBatchEdges(*needs, one.high_bytes - 1);

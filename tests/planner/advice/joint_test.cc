@@ -9,10 +9,10 @@ namespace onnx_mem {
 namespace {
 
 std::vector<JointRun> RunsFor(const ModelFile& file, const Workload& workload, int64_t limit) {
-  Meter meter(file);
+  Study study(file);
   const Gpu card = *FindGpu("T4");
   JointRequest request{.limit_bytes = limit, .card = &card, .rates = *RooflineOf(card), .plan_iterations = 24};
-  return ChooseJointly(meter, workload, request);
+  return ChooseJointly(study, workload, request);
 }
 
 TEST(ChooseJointly, EveryRunTakesWhatTheAnalysisMeasuresAndTrainsOnAsManySamples) {

@@ -11,8 +11,8 @@ constexpr int64_t kMiB = int64_t{1} << 20;
 void ExpectCertified(const std::string& model, Workload workload, int64_t limit_bytes) {
   SCOPED_TRACE(model);
   const ModelFile file = OpenModel(model);
-  Meter meter(file);
-  const absl::StatusOr<FittingBatch> largest = FindLargestBatch(meter, workload, limit_bytes);
+  Study study(file);
+  const absl::StatusOr<FittingBatch> largest = FindLargestBatch(study, workload, limit_bytes);
   ASSERT_TRUE(largest.ok()) << largest.status();
   ASSERT_FALSE(largest->at_least);
   ASSERT_GT(largest->batch, 0);
@@ -37,17 +37,17 @@ TEST(FindLargestBatch, FitsAndOneMoreDoesNot) {
 // The search may begin on either side.
 TEST(FindLargestBatch, DoesNotDependOnWhereItBegins) {
   const ModelFile file = OpenModel("lenet5");
-  Meter meter(file);
-  const absl::StatusOr<FittingBatch> from_one = FindLargestBatch(meter, TrainingAt(1), 1000 * kMiB);
-  const absl::StatusOr<FittingBatch> from_above = FindLargestBatch(meter, TrainingAt(1 << 20), 1000 * kMiB);
+  Study study(file);
+  const absl::StatusOr<FittingBatch> from_one = FindLargestBatch(study, TrainingAt(1), 1000 * kMiB);
+  const absl::StatusOr<FittingBatch> from_above = FindLargestBatch(study, TrainingAt(1 << 20), 1000 * kMiB);
   ASSERT_TRUE(from_one.ok() && from_above.ok());
   EXPECT_EQ(from_one->batch, from_above->batch);
 }
 
 TEST(FindLargestBatch, NotEvenOneSample) {
   const ModelFile file = OpenModel("lenet5");
-  Meter meter(file);
-  const absl::StatusOr<FittingBatch> largest = FindLargestBatch(meter, TrainingAt(64), kMiB);
+  Study study(file);
+  const absl::StatusOr<FittingBatch> largest = FindLargestBatch(study, TrainingAt(64), kMiB);
   ASSERT_TRUE(largest.ok()) << largest.status();
   EXPECT_EQ(largest->batch, 0);
   EXPECT_FALSE(largest->device_bytes);
@@ -56,9 +56,9 @@ TEST(FindLargestBatch, NotEvenOneSample) {
 // Sizes that overflow 64 bits do not fit, and end nothing.
 TEST(FindLargestBatch, EndsWhereAnyBatchFits) {
   const ModelFile file = OpenModel("lenet5");
-  Meter meter(file);
+  Study study(file);
   const absl::StatusOr<FittingBatch> largest =
-      FindLargestBatch(meter, TrainingAt(1), std::numeric_limits<int64_t>::max() - 1);
+      FindLargestBatch(study, TrainingAt(1), std::numeric_limits<int64_t>::max() - 1);
   ASSERT_TRUE(largest.ok()) << largest.status();
   EXPECT_TRUE(largest->at_least || largest->batch > (1 << 20));
 }
@@ -66,11 +66,11 @@ TEST(FindLargestBatch, EndsWhereAnyBatchFits) {
 // An input that is given whole has the batch in it.
 TEST(FindLargestBatch, FollowsInputsThatAreGivenWhole) {
   const ModelFile file = OpenModel("resnet18");
-  Meter meter(file);
+  Study study(file);
   Workload workload = TrainingAt(8);
   workload.bindings.batch.reset();
   workload.bindings.inputs["input"] = {8, 3, 64, 64};
-  const absl::StatusOr<FittingBatch> largest = FindLargestBatch(meter, workload, 2000 * kMiB);
+  const absl::StatusOr<FittingBatch> largest = FindLargestBatch(study, workload, 2000 * kMiB);
   ASSERT_TRUE(largest.ok()) << largest.status();
   workload.bindings.inputs["input"].front() = largest->batch;
   EXPECT_EQ(DeviceBytes(file, workload), largest->device_bytes);

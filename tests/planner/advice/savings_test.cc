@@ -15,14 +15,14 @@ namespace {
 
 const Saving* WithFlag(const std::vector<Saving>& savings, const std::string& flag) {
   const auto found = std::find_if(savings.begin(), savings.end(), [&](const Saving& saving) {
-    return saving.change.flags.size() > 0 && saving.change.flags.front() == flag;
+    return !saving.change.flags.empty() && saving.change.flags.front() == flag;
   });
   return found == savings.end() ? nullptr : &*found;
 }
 
 std::vector<Saving> Savings(const ModelFile& file, const Workload& workload, int64_t plan_iterations = 0) {
-  Meter meter(file);
-  const absl::StatusOr<std::vector<Saving>> savings = RankSavings(meter, workload, {nullptr, plan_iterations});
+  Study study(file);
+  const absl::StatusOr<std::vector<Saving>> savings = RankSavings(study, workload, {nullptr, plan_iterations});
   EXPECT_TRUE(savings.ok()) << savings.status();
   return *savings;
 }
@@ -60,8 +60,8 @@ TEST(RankSavings, TheCheapestPricesNeedNotWaitForTheRest) {
     Workload workload = TrainingAt(16);
     workload.mode = mode;
     for (size_t prices : {1, 2, 3}) {
-      Meter meter(file);
-      const absl::StatusOr<std::vector<Saving>> some = RankSavings(meter, workload, {nullptr, 12, prices});
+      Study study(file);
+      const absl::StatusOr<std::vector<Saving>> some = RankSavings(study, workload, {nullptr, 12, prices});
       ASSERT_TRUE(some.ok()) << some.status();
       const std::vector<Saving> all = Savings(file, workload, 12);
       EXPECT_EQ(BestOfEachPrice(*some, prices), BestOfEachPrice(all, prices)) << prices;
@@ -75,9 +75,9 @@ TEST(WayRows, NoProposalIsCheaperThanItsRowSays) {
   for (Mode mode : {Mode::kTraining, Mode::kInference}) {
     Workload workload = TrainingAt(16);
     workload.mode = mode;
-    Meter meter(file);
+    Study study(file);
     for (const WayRow& row : WayRows()) {
-      absl::StatusOr<Situation> situation = SituationOf(meter, workload);
+      absl::StatusOr<Situation> situation = SituationOf(study, workload);
       ASSERT_TRUE(situation.ok()) << situation.status();
       situation->plan_iterations = 12;
       for (const Proposal& proposal : row.propose(*situation)) EXPECT_GE(proposal.price, row.price) << row.name;
@@ -173,8 +173,8 @@ TEST(WaysToFit, EachFitsCheapestFirst) {
   const ModelFile file = OpenModel("resnet18");
   const Workload workload = TrainingAt(32);
   const int64_t limit = DeviceBytes(file, workload) * 4 / 5;
-  Meter meter(file);
-  const absl::StatusOr<std::vector<FitWay>> ways = WaysToFit(meter, workload, limit, {nullptr, 20});
+  Study study(file);
+  const absl::StatusOr<std::vector<FitWay>> ways = WaysToFit(study, workload, limit, {nullptr, 20});
   ASSERT_TRUE(ways.ok()) << ways.status();
   ASSERT_GE(ways->size(), 3u);
   for (size_t i = 0; i < ways->size(); ++i) {
@@ -195,15 +195,15 @@ TEST(WaysToFit, EachFitsCheapestFirst) {
 TEST(WaysToFit, CombinesWhatIsNotEnoughAlone) {
   const ModelFile file = OpenModel("resnet18");
   const Workload workload = TrainingAt(1);  // no batch to split: the weights and their state are what is there
-  Meter meter(file);
-  const absl::StatusOr<Footprint> now = meter.Measure(workload);
+  Study study(file);
+  const absl::StatusOr<Footprint> now = FootprintOf(study, workload);
   ASSERT_TRUE(now.ok());
   std::set<int64_t> singles;
   for (const Saving& saving : Savings(file, workload, 12)) {
     if (saving.change.price <= Price::kTraining) singles.insert(saving.footprint.device_bytes);
   }
   ASSERT_FALSE(singles.empty());
-  const absl::StatusOr<std::vector<FitWay>> ways = WaysToFit(meter, workload, *singles.begin() - 1, {nullptr, 12});
+  const absl::StatusOr<std::vector<FitWay>> ways = WaysToFit(study, workload, *singles.begin() - 1, {nullptr, 12});
   ASSERT_TRUE(ways.ok()) << ways.status();
   for (const FitWay& way : *ways) {
     EXPECT_LT(way.saving.footprint.device_bytes, *singles.begin()) << way.saving.change.change;
@@ -215,8 +215,8 @@ TEST(WaysToFit, CombinesWhatIsNotEnoughAlone) {
 
 TEST(WaysToFit, NothingWhereNothingHelps) {
   const ModelFile file = OpenModel("lenet5");
-  Meter meter(file);
-  const absl::StatusOr<std::vector<FitWay>> ways = WaysToFit(meter, TrainingAt(1), 1, {nullptr, 5});
+  Study study(file);
+  const absl::StatusOr<std::vector<FitWay>> ways = WaysToFit(study, TrainingAt(1), 1, {nullptr, 5});
   ASSERT_TRUE(ways.ok()) << ways.status();
   EXPECT_TRUE(ways->empty());
 }
@@ -227,9 +227,9 @@ TEST(RankSavings, ABatchOfBillionsOfBillions) {
       ModelBytes("g (float[N, 0, 4] x) => (y) <float[4, 4] w = [\"location\": \"none\"]> { y = MatMul(x, w) }"),
       "m.onnx");
   ASSERT_TRUE(file.ok()) << file.status();
-  Meter meter(*file);
+  Study study(*file);
   const Workload workload = TrainingAt((int64_t{1} << 61) - 1);
-  const absl::StatusOr<Situation> situation = SituationOf(meter, workload);
+  const absl::StatusOr<Situation> situation = SituationOf(study, workload);
   ASSERT_TRUE(situation.ok()) << situation.status();
   const std::vector<Proposal> proposals = ProposeAccumulation(*situation);
   ASSERT_EQ(proposals.size(), 1u);

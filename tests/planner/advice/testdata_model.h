@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "analyzer/analysis/analysis.h"
-#include "planner/advice/meter.h"
+#include "analyzer/analysis/study.h"
+#include "planner/advice/footprint.h"
 #include "planner/advice/way.h"
 
 namespace onnx_mem {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/analysis/analysis.h"
+#include "analyzer/analysis/study.h"
 #include "analyzer/onnx/build/import.h"
 #include "onnx/onnx_pb.h"
 #include "tests/analyzer/onnx/rewritten/file_rewrites.h"
@@ -63,8 +63,7 @@ absl::StatusOr<Analysis> AnalysisOf(const onnx::ModelProto& model) {
   if (!file.ok()) return file.status();
   Workload workload;
   workload.bindings = BindingsOf(model);
-  workload.training_bounds = true;
-  return Analyze(*file, workload);
+  return Study(*file).AskWithRange(workload);
 }
 
 std::set<std::string> Warnings(const Analysis& analysis) {

@@ -1,44 +1,30 @@
-#include "library/told_answers.h"
+#include "library/answers.h"
 
 #include <utility>
 
 #include "cli/error_text.h"
 #include "library/rendering.h"
-#include "report/analyze/json_parts.h"
 #include "report/compare/comparison.h"
 #include "report/plan/plan_report.h"
 
 namespace onnx_mem::api {
 namespace {
 
-using Breakdown = std::vector<std::pair<std::string, int64_t>>;
-
-Breakdown TrainingBreakdown(const onnx_mem::PartSummary& part) {
-  Breakdown breakdown;
-  for (size_t c = 0; c < kNumCategories; ++c) {
-    breakdown.emplace_back(NameOf(static_cast<Category>(c)), part.breakdown[c]);
-  }
-  return breakdown;
-}
-
 std::string VerdictFrom(const std::optional<onnx_mem::Verdict>& verdict) {
   return verdict ? std::string(onnx_mem::NameOf(*verdict)) : "";
 }
 
-Figures FiguresFrom(const onnx_mem::RunSummary& run, onnx_mem::RunPart which,
-                    const std::vector<onnx_mem::Limit>& limits, Breakdown breakdown) {
-  const onnx_mem::PartSummary& part = *(run.*which);
+Figures FiguresFrom(const onnx_mem::RunSummary& run, const onnx_mem::PartOfRun& which,
+                    const std::vector<onnx_mem::Limit>& limits) {
+  const onnx_mem::PartSummary& part = *(run.*which.part);
   Figures figures;
-  figures.verdict = VerdictFrom(onnx_mem::VerdictOf(run, which, limits));
-  figures.peak_bytes = part.peak_bytes;
-  if (part.peak_high_bytes > 0) figures.peak_interval = Interval{part.peak_low_bytes, part.peak_high_bytes};
-  figures.first_step_peak_bytes = part.first_step_peak_bytes;
-  figures.allocated_peak_bytes = part.allocated_peak_bytes;
-  figures.allocated_interval = {part.allocated_low_bytes, part.allocated_high_bytes};
-  figures.reserved_peak_bytes = part.reserved_peak_bytes;
-  figures.device_bytes = part.device_bytes;
-  figures.device_interval = {part.device_low_bytes, part.device_high_bytes};
-  figures.breakdown = std::move(breakdown);
+#define ONNX_MEM_PEAK(member, ...) figures.member = part.member;
+#define ONNX_MEM_RANGE(stem, ...) figures.stem##_interval = {part.stem##_low_bytes, part.stem##_high_bytes};
+#define ONNX_MEM_OPEN_RANGE(stem, ...) \
+  if (part.stem##_high_bytes > 0) figures.stem##_interval = Interval{part.stem##_low_bytes, part.stem##_high_bytes};
+#include "include/onnx_mem/figures.inc"
+  figures.verdict = VerdictFrom(onnx_mem::VerdictOf(run, which.part, limits));
+  for (const auto& [name, bytes] : BreakdownOf(part, which.of)) figures.breakdown.emplace_back(name, bytes);
   figures.lower_bound = part.at_least;
   if (!part.peak.known) return figures;
   figures.peak_phase = NameOf(part.peak.phase);
@@ -51,19 +37,14 @@ Figures FiguresFrom(const onnx_mem::RunSummary& run, onnx_mem::RunPart which,
 Run RunFrom(const onnx_mem::RunSummary& summary, const std::vector<onnx_mem::Limit>& limits = {}) {
   Run run;
   run.batch = summary.batch;
-  if (summary.training) {
-    run.training = FiguresFrom(summary, &onnx_mem::RunSummary::training, limits, TrainingBreakdown(*summary.training));
+  for (const onnx_mem::PartOfRun& which : onnx_mem::kPartsOfRun) {
+    auto& part = which.of == onnx_mem::FigureOf::kTraining ? run.training : run.inference;
+    if (summary.*which.part) part = FiguresFrom(summary, which, limits);
   }
-  if (summary.inference) {
-    Breakdown breakdown;
-    for (const auto& [name, bytes] : InferenceBreakdown(*summary.inference)) breakdown.emplace_back(name, bytes);
-    run.inference = FiguresFrom(summary, &onnx_mem::RunSummary::inference, limits, std::move(breakdown));
-  }
-  run.end_of_forward_bytes = summary.end_of_forward_bytes;
-  run.saved_activation_bytes = summary.saved_activation_bytes;
-  run.forward_flops = summary.forward_flops;
-  run.backward_flops = summary.backward_flops;
-  run.recompute_flops = summary.recompute_flops;
+#define ONNX_MEM_PASS(member, ...) run.member = summary.member;
+#define ONNX_MEM_PLAN_PASS(member, ...) \
+  if (summary.with_plan) run.member = summary.member;
+#include "include/onnx_mem/figures.inc"
   return run;
 }
 
@@ -84,27 +65,24 @@ Segment SegmentFrom(const onnx_mem::PlannedSegment& segment) {
   return {segment.segment.modules, segment.nodes, segment.segment.keep, segment.saves_bytes, segment.recompute_flops};
 }
 
-Plan PlanFrom(const onnx_mem::ModulePlan& plan) {
-  Plan told;
-  told.id = plan.id;
-  told.method = plan.method;
-  told.label = plan.label;
-  for (const onnx_mem::PlannedSegment& segment : plan.segments) told.segments.push_back(SegmentFrom(segment));
-  told.settings = plan.settings;
-  told.peak_bytes = plan.measured.peak_bytes;
-  told.first_step_peak_bytes = plan.measured.first_step_peak_bytes;
-  told.allocated_peak_bytes = plan.measured.allocated_peak_bytes;
-  told.device_bytes = plan.measured.device_bytes;
-  told.recompute_flops = plan.measured.recompute_flops;
-  told.slowdown = plan.measured.slowdown;
-  told.dominated = plan.dominated;
-  return told;
+Plan PlanFrom(const onnx_mem::ModulePlan& found) {
+  Plan plan;
+  plan.id = found.id;
+  plan.method = found.method;
+  plan.label = found.label;
+  for (const onnx_mem::PlannedSegment& segment : found.segments) plan.segments.push_back(SegmentFrom(segment));
+  plan.settings = found.settings;
+#define ONNX_MEM_PLAN_PEAK(member, ...) plan.member = found.measured.member;
+#define ONNX_MEM_COST(type, member, ...) plan.member = found.measured.member;
+#include "include/onnx_mem/figures.inc"
+  plan.dominated = found.dominated;
+  return plan;
 }
 
 Fitting::Card CardFrom(const onnx_mem::CardFit& card) {
-  Fitting::Card told{card.name, card.usable_bytes, {}};
+  Fitting::Card result{card.name, card.usable_bytes, {}};
   for (const onnx_mem::CardFit::Part& part : card.parts) {
-    Fitting::Part& made = told.parts.emplace_back();
+    Fitting::Part& made = result.parts.emplace_back();
     made.name = part.name;
     made.device_bytes = part.need.expected_bytes;
     made.device_interval = {part.need.low_bytes, part.need.high_bytes};
@@ -116,7 +94,7 @@ Fitting::Card CardFrom(const onnx_mem::CardFit& card) {
     made.impossible_from = part.batches->impossible_from;
     made.at_least = part.batches->expected.at_least;
   }
-  return told;
+  return result;
 }
 
 Fitting::Way WayFrom(const onnx_mem::FitWay& way) {
@@ -177,7 +155,7 @@ Plans PlansFrom(onnx_mem::Answered answered) {
   plans.optimal = part.answer.optimal;
   plans.gap = part.answer.gap;
   for (const onnx_mem::PlanPart::Held& held : part.held) {
-    plans.held.push_back({held.limit.name, held.limit.bytes, std::string(onnx_mem::NameOf(held.verdict))});
+    plans.held.push_back({held.limit.name, std::string(onnx_mem::NameOf(held.verdict)), held.limit.bytes});
   }
   if (part.largest_batch) plans.largest_batch = part.largest_batch->batch;
   plans.report = ReportOf(std::move(answered));

@@ -1,6 +1,6 @@
 // The program's reports -> the plain values of the public header.
-#ifndef ONNX_MEM_LIBRARY_TOLD_ANSWERS_H_
-#define ONNX_MEM_LIBRARY_TOLD_ANSWERS_H_
+#ifndef ONNX_MEM_LIBRARY_ANSWERS_H_
+#define ONNX_MEM_LIBRARY_ANSWERS_H_
 
 #include <string_view>
 
@@ -19,4 +19,4 @@ Comparison ComparisonFrom(onnx_mem::Answered answered);
 
 }  // namespace onnx_mem::api
 
-#endif  // ONNX_MEM_LIBRARY_TOLD_ANSWERS_H_
+#endif  // ONNX_MEM_LIBRARY_ANSWERS_H_

@@ -1,4 +1,4 @@
-#include "planner/advice/meter.h"
+#include "planner/advice/footprint.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 namespace onnx_mem {
 namespace {
 
-void ExpectAsAnalyzed(Meter& meter, const ModelFile& file, const Workload& workload) {
-  const absl::StatusOr<Footprint> footprint = meter.Measure(workload);
+void ExpectAsAnalyzed(Study& study, const ModelFile& file, const Workload& workload) {
+  const absl::StatusOr<Footprint> footprint = FootprintOf(study, workload);
   ASSERT_TRUE(footprint.ok()) << footprint.status();
   const absl::StatusOr<Analysis> analysis = Analyze(file, workload);
   ASSERT_TRUE(analysis.ok()) << analysis.status();
@@ -20,9 +20,9 @@ void ExpectAsAnalyzed(Meter& meter, const ModelFile& file, const Workload& workl
 }
 
 // Whatever was measured before, and whatever of it is kept.
-TEST(Meter, SaysWhatAnalyzeSaysInAnyOrder) {
+TEST(Study, SaysWhatAnalyzeSaysInAnyOrder) {
   const ModelFile file = OpenModel("resnet18");
-  Meter meter(file);
+  Study study(file);
   const Workload plain = TrainingAt(4);
   Workload autocast = plain, frozen = plain, sgd = plain, inference = plain, segment = plain, accumulated = plain;
   autocast.run.autocast = DType::kBFloat16;
@@ -33,27 +33,27 @@ TEST(Meter, SaysWhatAnalyzeSaysInAnyOrder) {
   accumulated.run.accumulate = 3;
   for (const Workload& workload :
        {plain, autocast, frozen, TrainingAt(8), sgd, inference, segment, accumulated, plain}) {
-    ExpectAsAnalyzed(meter, file, workload);
+    ExpectAsAnalyzed(study, file, workload);
   }
 }
 
-TEST(Meter, EnactsOnceWhatDiffersInTheOptimizerAlone) {
+TEST(Study, EnactsOnceWhatDiffersInTheOptimizerAlone) {
   const ModelFile file = OpenModel("lenet5");
-  Meter meter(file);
+  Study study(file);
   Workload workload = TrainingAt(8);
-  ASSERT_TRUE(meter.Measure(workload).ok());
+  ASSERT_TRUE(FootprintOf(study, workload).ok());
   workload.optimizer = *ParseOptimizer("sgd");
-  ASSERT_TRUE(meter.Measure(workload).ok());
-  EXPECT_EQ(meter.enactments(), 1);
+  ASSERT_TRUE(FootprintOf(study, workload).ok());
+  EXPECT_EQ(study.enactments(), 1);
 }
 
-TEST(Meter, HandsOnErrors) {
+TEST(Study, HandsOnErrors) {
   const ModelFile file = OpenModel("lenet5");
-  Meter meter(file);
+  Study study(file);
   Workload workload = TrainingAt(8);
   workload.bindings.dims["nowhere"] = 3;
-  EXPECT_FALSE(meter.Measure(workload).ok());
-  EXPECT_TRUE(meter.Measure(TrainingAt(8)).ok());
+  EXPECT_FALSE(FootprintOf(study, workload).ok());
+  EXPECT_TRUE(FootprintOf(study, TrainingAt(8)).ok());
 }
 
 }  // namespace

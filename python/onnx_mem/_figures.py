@@ -1,0 +1,68 @@
+"""Figures of an answer. Made by scripts/make_python_figures.py from include/onnx_mem/figures.inc."""
+from __future__ import annotations
+
+import dataclasses
+
+
+@dataclasses.dataclass
+class TrainingFigures:
+    """Of one training step. Bytes; ranges are [lowest, highest].
+
+    Attributes:
+      peak_bytes: alive at once: exact sizes, each storage once
+      first_step_peak_bytes: the same of step 1, in which optimizer state first appears
+      allocated_peak_bytes: torch.cuda.max_memory_allocated: with the allocator's rounding and with workspaces
+      allocated_interval_bytes: with what the file leaves open and what libraries may take
+      reserved_peak_bytes: torch.cuda.max_memory_reserved
+      device_bytes: what nvidia-smi shows: with the CUDA context
+      device_interval_bytes: between which that lies
+      workspace_bytes: of cuBLAS, within the allocated bytes
+      context_bytes: of CUDA, within the device bytes
+      context_interval_bytes: between which that lies
+      peak_interval_bytes: of the peak, given what the file does not say
+      end_of_forward_bytes: alive when the forward ends
+      saved_activation_bytes: held for the backward when the forward ends, each storage once
+      recompute_flops: of checkpointed segments
+    """
+    peak_bytes: int | None = None
+    first_step_peak_bytes: int | None = None
+    allocated_peak_bytes: int | None = None
+    allocated_interval_bytes: list[int] | None = None
+    reserved_peak_bytes: int | None = None
+    device_bytes: int | None = None
+    device_interval_bytes: list[int] | None = None
+    workspace_bytes: int | None = None
+    context_bytes: int | None = None
+    context_interval_bytes: list[int] | None = None
+    peak_interval_bytes: list[int] | None = None
+    end_of_forward_bytes: int | None = None
+    saved_activation_bytes: int | None = None
+    recompute_flops: int | None = None
+
+
+@dataclasses.dataclass
+class InferenceFigures:
+    """Of one forward in evaluation mode under no_grad. Bytes.
+
+    Attributes:
+      peak_bytes: alive at once: exact sizes, each storage once
+      allocated_peak_bytes: torch.cuda.max_memory_allocated: with the allocator's rounding and with workspaces
+      allocated_interval_bytes: with what the file leaves open and what libraries may take
+      reserved_peak_bytes: torch.cuda.max_memory_reserved
+      device_bytes: what nvidia-smi shows: with the CUDA context
+      device_interval_bytes: between which that lies
+      workspace_bytes: of cuBLAS, within the allocated bytes
+      context_bytes: of CUDA, within the device bytes
+      context_interval_bytes: between which that lies
+      peak_interval_bytes: of the peak, given what the file does not say
+    """
+    peak_bytes: int | None = None
+    allocated_peak_bytes: int | None = None
+    allocated_interval_bytes: list[int] | None = None
+    reserved_peak_bytes: int | None = None
+    device_bytes: int | None = None
+    device_interval_bytes: list[int] | None = None
+    workspace_bytes: int | None = None
+    context_bytes: int | None = None
+    context_interval_bytes: list[int] | None = None
+    peak_interval_bytes: list[int] | None = None

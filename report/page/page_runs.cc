@@ -1,0 +1,104 @@
+#include "report/page/page_runs.h"
+
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "report/compare/comparison.h"
+#include "report/page/page.h"
+#include "report/plan/plan_report.h"
+
+namespace onnx_mem {
+namespace {
+
+using Layout = JsonWriter::Layout;
+
+void AddRun(std::vector<PageRun>& runs, std::string name, const Analysis& analysis,
+            const std::shared_ptr<const RunFigures>& figures, const std::vector<Limit>& limits) {
+  if (!figures || figures->program.steps.empty()) return;
+  runs.push_back({std::move(name), &analysis, &*figures, limits.empty() ? 0 : LiveLimit(limits.front(), *figures)});
+}
+
+void AddPlanRuns(const PlanPart& part, std::vector<PageRun>& runs) {
+  std::vector<Limit> limits;
+  if (part.request.budget_bytes && part.request.budget_line == BudgetLine::kDevice) {
+    limits.push_back({Limit::Kind::kBudget, "", *part.request.budget_bytes});
+  }
+  AddRun(runs, "no plan", *part.baseline, part.baseline->training, limits);
+  for (size_t i = 0; i < part.drawn.size(); ++i) {
+    if (part.drawn[i].analysis == nullptr) continue;
+    AddRun(runs, absl::StrFormat("plan %d", part.answer.plans[i].id), *part.drawn[i].analysis,
+           part.drawn[i].analysis->training, limits);
+  }
+}
+
+void AddComparedRuns(const Comparison& comparison, std::vector<PageRun>& runs) {
+  const std::vector<std::string> names = SideNames(comparison);
+  std::vector<const Analysis*> sides = {comparison.base.analysis.get()};
+  for (const ComparedSide& head : comparison.heads) sides.push_back(head.analysis.get());
+  for (const auto figures : {&Analysis::training, &Analysis::inference}) {
+    const std::string_view part = figures == &Analysis::training ? "training" : "inference";
+    int64_t base = -1;
+    for (size_t i = 0; i < sides.size(); ++i) {
+      const size_t before = runs.size();
+      if (sides[i] == nullptr) continue;
+      AddRun(runs, absl::StrFormat("%s, %s", CleanText(names[i]), part), *sides[i], sides[i]->*figures, {});
+      if (runs.size() == before) continue;
+      if (i == 0) base = static_cast<int64_t>(before);
+      if (i > 0) runs.back().base = base;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<PageRun> PageRunsOf(const Report& report) {
+  std::vector<PageRun> runs;
+  if (const auto* part = std::get_if<AnalyzePart>(&report.part); part != nullptr && part->analysis) {
+    AddRun(runs, "training", *part->analysis, part->analysis->training, part->limits);
+    AddRun(runs, "inference", *part->analysis, part->analysis->inference, part->limits);
+  }
+  if (const auto* part = std::get_if<PlanPart>(&report.part); part != nullptr && part->baseline) {
+    AddPlanRuns(*part, runs);
+  }
+  if (const auto* compared = std::get_if<ComparePart>(&report.part)) AddComparedRuns(**compared, runs);
+  return runs;
+}
+
+void WritePagePlans(JsonWriter& json, const PlanPart& part) {
+  json.Key("plans").BeginArray();
+  int64_t runs = 0;  // so far, behind the one without any plan
+  for (size_t i = 0; i < part.drawn.size(); ++i) {
+    const ModulePlan& plan = part.answer.plans[i];
+    json.BeginObject(Layout::kOneLine);
+    json.Add({{"id", plan.id},
+              {"method", plan.method},
+              {"label", CleanText(plan.label)},
+              {"run", part.drawn[i].analysis != nullptr ? ++runs : 0},
+              {"peak_bytes", plan.measured.peak_bytes},
+              {"device_bytes", plan.measured.device_bytes},
+              {"slowdown", plan.measured.slowdown},
+              {"dominated", plan.dominated},
+              {"chosen", part.answer.chosen == i},
+              {"settings", TextOf(plan.settings)}});
+    json.Key("segments").BeginArray();
+    for (const PlannedSegment& segment : plan.segments) {
+      json.BeginObject();
+      json.Key("modules").BeginArray();
+      for (const std::string& module : segment.segment.modules) json.String(CleanText(module));
+      json.EndArray();
+      json.Add({{"nodes", segment.nodes.size()},
+                {"saves_bytes", segment.saves_bytes},
+                {"recompute_flops", segment.recompute_flops}});
+      json.EndObject();
+    }
+    json.EndArray();
+    json.Key("code").String(part.drawn[i].code);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.Add({{"budget_bytes", part.request.budget_bytes},
+            {"budget_on", part.request.budget_line == BudgetLine::kDevice ? "device" : "live"},
+            {"cost_in", part.request.cost_line == CostLine::kFlops ? "flops" : "time"}});
+}
+
+}  // namespace onnx_mem

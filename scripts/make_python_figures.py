@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""The rows of include/onnx_mem/figures.inc as the dataclasses of python/onnx_mem/_figures.py.
+
+usage: make_python_figures.py [--check]     --check: fails where the file is another, and writes it with
+                                            ONNX_MEM_UPDATE_GOLDEN=1 alone
+"""
+import os
+import pathlib
+import re
+import sys
+import textwrap
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TABLE = ROOT / "include/onnx_mem/figures.inc"
+MADE = ROOT / "python/onnx_mem/_figures.py"
+
+HEAD = '''"""Figures of an answer. Made by scripts/make_python_figures.py from include/onnx_mem/figures.inc."""
+from __future__ import annotations
+
+import dataclasses
+'''
+
+
+def rows() -> list[tuple[str, list[str]]]:
+    """Of each row its kind, "PLAN_PEAK", and what stands in it."""
+    found = re.findall(r"^ONNX_MEM_(\w+) *\((.*)\)$", TABLE.read_text(), re.MULTILINE)
+    return [(kind, [cell.strip('" ') for cell in re.findall(r'"[^"]*"|[^,"]*[^,"\s]', cells)]) for kind, cells in found]
+
+
+def fields(part: str) -> list[tuple[str, str, str]]:
+    """(name, type, words) of a part of a run, "training"."""
+    found = []
+    for kind, cells in rows():
+        if kind.endswith(("PEAK", "SHARE", "RANGE")) and cells[1].lower() in ("both", part):
+            is_range = kind.endswith("RANGE")
+            name = f"{cells[0]}_interval_bytes" if is_range else cells[0]
+            found.append((name, "list[int]" if is_range else "int", cells[-1]))
+        elif kind.endswith("PASS") and cells[1] == part:
+            found.append((cells[2], "int", cells[-1]))
+    return found
+
+
+def class_text(name: str, words: str, part: str) -> str:
+    lines = ["", "", "@dataclasses.dataclass", f"class {name}:", f'    """{words}', "", "    Attributes:"]
+    for field, _, meaning in fields(part):
+        lines += textwrap.wrap(f"{field}: {meaning}", 114, initial_indent=" " * 6, subsequent_indent=" " * 8)
+    lines.append('    """')
+    lines += [f"    {field}: {kind} | None = None" for field, kind, _ in fields(part)]
+    return "\n".join(lines)
+
+
+def module_text() -> str:
+    return (HEAD + class_text("TrainingFigures", "Of one training step. Bytes; ranges are [lowest, highest].", "training")
+            + "\n" + class_text("InferenceFigures", "Of one forward in evaluation mode under no_grad. Bytes.",
+                                "inference") + "\n")
+
+
+def main() -> int:
+    text = module_text()
+    if "--check" not in sys.argv[1:] or os.environ.get("ONNX_MEM_UPDATE_GOLDEN"):
+        MADE.write_text(text)
+    if MADE.read_text() == text:
+        return 0
+    print(f"{MADE.relative_to(ROOT)} is not what {TABLE.relative_to(ROOT)} says: run scripts/{pathlib.Path(__file__).name}")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
