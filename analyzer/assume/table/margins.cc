@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/exported/exporter_metadata.h"
 
 namespace onnx_mem {
 

@@ -12,7 +12,6 @@
 #define ONNX_MEM_ANALYZER_ASSUME_TABLE_MARGINS_H_
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace onnx_mem {
@@ -29,8 +28,7 @@ inline constexpr Margin kListedInference{.less_percent = 1, .more_percent = 6};
 inline constexpr Margin kUnlistedTraining{.less_percent = 1, .more_percent = 9};
 inline constexpr Margin kUnlistedInference{.less_percent = 1, .more_percent = 5};
 
-// Among Lowered::assumptions where the file lists the module's tensors.
-inline constexpr std::string_view kTensorsListed = "the module's tensors as the file lists them";
+// By Lowered::assumptions.
 bool ListsTensors(const std::vector<std::string>& assumptions);
 
 // "-1 to +9 %"
