@@ -36,7 +36,7 @@ def kind_of(case):
 
 
 def largest(cases):
-    """Of each file and attention kernel the largest measurement, with its first optimizer: that run has inference too."""
+    """Of each file and attention kernel the largest measurement, with its first optimizer: that run has inference."""
     best = {}
     for case in cases:
         _, _, _, m, optimizer = case

@@ -10,9 +10,6 @@
 
 namespace onnx_mem {
 
-// Among the assumptions of a lowered model where the file lists the module's tensors (program_signature.h).
-inline constexpr std::string_view kTensorsListed = "the module's tensors as the file lists them";
-
 // The call of the framework as the exporter wrote it (program_signature.h); "" where the file does not tell.
 const std::string& FxTextOf(const Node& node);
 

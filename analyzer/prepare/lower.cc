@@ -9,7 +9,6 @@
 #include "analyzer/assume/choices/loose_parameters.h"
 #include "analyzer/assume/choices/unread_buffers.h"
 #include "analyzer/assume/choices/unread_layers.h"
-#include "analyzer/exported/exporter_metadata.h"
 #include "analyzer/exported/source_trace.h"
 #include "analyzer/exported/value_names.h"
 #include "analyzer/graph/assumed_operators.h"
@@ -177,6 +176,7 @@ void ReportUnreadBuffers(const LostTensors& lost, const ProgramSignature& signat
     lowered.unread_parameter_bytes = MostBytesOfUnreadLayers(lowered);
     return;
   }
+  lowered.assumptions.emplace_back(kTensorsListed);
   if (lost.unread_buffers.empty()) return;
   lowered.unread_buffer_bytes = MostBytesOfBuffers(lost.unread_buffers, signature, lowered);
   const auto count = static_cast<int64_t>(lost.unread_buffers.size());
@@ -286,7 +286,6 @@ absl::StatusOr<Lowered> Lower(const Source& source, const Run& run, std::span<co
     ReportMaybeInPlace(draft, lowered.diagnostics);
   }
   AssumeSourceLines(draft, lowered.assumptions);
-  if (!graph.signature.empty()) lowered.assumptions.emplace_back(kTensorsListed);
   // What the file does not show comes before what it showed in pieces.
   lowered.diagnostics.insert(lowered.diagnostics.begin(), std::make_move_iterator(lowering.diagnostics.begin()),
                              std::make_move_iterator(lowering.diagnostics.end()));

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/exported/exporter_metadata.h"
+#include "analyzer/exported/source_trace.h"
 
 namespace onnx_mem {
 
