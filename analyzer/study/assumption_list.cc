@@ -64,18 +64,74 @@ std::string SegmentsText(const std::vector<Segment>& segments) {
   for (const Segment& segment : segments) {
     std::string call = absl::StrJoin(segment.modules.empty() ? segment.nodes : segment.modules, ",");
     absl::StrAppend(&call, std::string(FlagSuffixOf(segment.offload)));
-    if (!segment.keep.empty()) absl::StrAppend(&call, " keeping ", absl::StrJoin(segment.keep, ","));
+    if (!segment.keep.empty()) absl::StrAppend(&call, std::string(kSegmentKeeps), absl::StrJoin(segment.keep, ","));
     calls.push_back(std::move(call));
   }
   return absl::StrJoin(calls, "; ");
 }
 
-void AddIf(bool given, std::string name, std::string value, std::vector<std::pair<std::string, std::string>>& list) {
-  if (given) list.emplace_back(std::move(name), std::move(value));
+std::string OptimizerText(const Optimizer& optimizer) {
+  return optimizer.name == "bytes" ? absl::StrCat(optimizer.bytes_per_parameter, std::string(kBytesPerParameter))
+                                   : optimizer.name;
+}
+
+std::string LoraText(const std::vector<Lora>& adapters) {
+  return absl::StrJoin(adapters, "; ", [](std::string* text, const Lora& lora) {
+    absl::StrAppend(text, lora.rank, lora.dropout > 0.0 ? absl::StrCat(",", lora.dropout) : "", ":", lora.weights);
+  });
+}
+
+std::string TorchText(const Platform& platform) { return platform.torch ? TextOf(platform.Torch()) : ""; }
+
+std::string TiedText(TiedMode tied) { return tied == TiedMode::kAuto ? "" : tied == TiedMode::kYes ? "yes" : "no"; }
+
+std::string Unless(std::string_view absent, std::string_view text) {
+  return std::string(text == absent ? std::string_view() : text);
+}
+
+std::string DeviceText(Device device) { return device == Device::kCpu ? "cpu" : "gpu"; }
+
+constexpr const char* kAssumed = "";  // assume/table says when: AddSettings
+
+constexpr bool kTraining = true, kAlways = false;
+
+constexpr ReportedOption Named(std::string_view long_name, ReportedOption option) {
+  if (option.place > 0) option.name = long_name.substr(2);
+  return option;
+}
+
+// By their places; those that no report lists, of place 0, come first.
+constexpr auto kOptions = [] {
+  auto options = std::to_array<ReportedOption>({
+#define REPORTED(place, when, absent, separator, words)                                                     \
+  "", place, when, absent, separator, [](const Workload& workload, const Enacted* enacted) -> std::string { \
+    [[maybe_unused]] const Run& run = workload.run;                                                         \
+    [[maybe_unused]] const bool sessions = !RuntimeOf(workload).eager;                                      \
+    (void)enacted;                                                                                          \
+    return words;                                                                                           \
+  }
+#define ONNX_MEM_OPTION(field, short_name, long_name, value, group, commands, help, setter, ...) \
+  Named(long_name, {__VA_ARGS__}),
+#include "include/onnx_mem/question.inc"
+#undef REPORTED
+  });
+  std::sort(options.begin(), options.end(),
+            [](const ReportedOption& a, const ReportedOption& b) { return a.place < b.place; });
+  return options;
+}();
+constexpr auto kUnreported =
+    std::count_if(kOptions.begin(), kOptions.end(), [](const ReportedOption& option) { return option.place == 0; });
+
+using AssumptionList = std::vector<std::pair<std::string, std::string>>;
+
+void Add(const ReportedOption& option, const Workload& workload, const Enacted* enacted, AssumptionList& list) {
+  if (std::string text = option.text(workload, enacted); !text.empty()) {
+    list.emplace_back(std::string(option.name), std::move(text));
+  }
 }
 
 // Settings that stand for what a file does not say; a record says it, but for what the card's own kernels are.
-void AddSettings(const Run& run, bool recorded, std::vector<std::pair<std::string, std::string>>& list) {
+void AddSettings(const Run& run, bool recorded, AssumptionList& list) {
   if (recorded) list.emplace_back("recorded", "from the running model");
   for (const AssumedSetting& setting : AssumedSettings()) {
     if (recorded && (!setting.of_records || setting.value(run) == "auto")) continue;
@@ -87,21 +143,10 @@ void AddSettings(const Run& run, bool recorded, std::vector<std::pair<std::strin
 }
 
 // What holds for training and inference alike.
-void AddCommonAssumptions(const Workload& workload, std::vector<std::pair<std::string, std::string>>& list) {
-  const Run& run = workload.run;
-  list.emplace_back("dtype", run.dtype ? std::string(onnx_mem::NameOf(*run.dtype)) : "file");
-  list.emplace_back("amp", run.autocast ? std::string(onnx_mem::NameOf(*run.autocast)) : "none");
-  if (const RuntimeRow& runtime = RuntimeOf(workload); !runtime.eager) {
-    list.emplace_back("for", std::string(runtime.name));
-    list.emplace_back("device", workload.device == Device::kCpu ? "cpu" : "gpu");
-    AddIf(workload.sessions != 1, "sessions", absl::StrCat(workload.sessions), list);
+void AddCommonAssumptions(const Workload& workload, AssumptionList& list) {
+  for (const ReportedOption& option : ReportedOptions()) {
+    if (!option.training_alone) Add(option, workload, nullptr, list);
   }
-  list.emplace_back("allocator", workload.allocator);
-  AddIf(workload.platform.torch.has_value(), "torch", TextOf(workload.platform.Torch()), list);
-  AddIf(workload.platform.cudnn_benchmark, "cudnn-benchmark", "on", list);
-  AddIf(run.tied != TiedMode::kAuto, "tied", run.tied == TiedMode::kYes ? "yes" : "no", list);
-  AddIf(!run.hold.empty(), "hold", absl::StrJoin(run.hold, ","), list);
-  AddIf(!run.disabled_rewrites.empty(), "no-rewrite", absl::StrJoin(run.disabled_rewrites, ","), list);
 }
 
 }  // namespace
@@ -139,34 +184,20 @@ void NoteIdleOptions(const Run& run, std::vector<Diagnostic>& diagnostics) {
        .details = {"try: a record of model.to(dtype)"}});
 }
 
+std::span<const ReportedOption> ReportedOptions() { return std::span(kOptions).subspan(kUnreported); }
+
 void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis& analysis) {
   const Run& run = workload.run;
-  auto& list = analysis.assumptions;
-  list.emplace_back("optimizer", workload.optimizer.name == "bytes"
-                                     ? absl::StrCat(workload.optimizer.bytes_per_parameter, " bytes per parameter")
-                                     : workload.optimizer.name);
-  if (workload.optimizer.implementation != OptimizerImplementation::kForeach) {
-    list.emplace_back("optimizer-impl", std::string(NameOf(workload.optimizer.implementation)));
+  AssumptionList& list = analysis.assumptions;
+  for (const ReportedOption& option : ReportedOptions()) {
+    if (!option.training_alone) continue;
+    const bool loss = option.name == "loss";
+    if (loss && (!run.freeze.empty() || !run.lora.empty())) {
+      list.emplace_back("trains", TrainedText(TrainedCount(enacted.parameters), enacted.parameter_count));
+    }
+    Add(option, workload, &enacted, list);
+    if (loss && enacted.loss_tokens > 0) list.emplace_back("loss-over", absl::StrCat(enacted.loss_tokens, " tokens"));
   }
-  if (workload.optimizer.weight_decay) list.emplace_back("weight-decay", "added to the gradients");
-  if (run.accumulate > 1) list.emplace_back("accumulate", absl::StrCat(run.accumulate));
-  if (!run.freeze.empty() || !run.lora.empty()) {
-    list.emplace_back("trains", TrainedText(TrainedCount(enacted.parameters), enacted.parameter_count));
-  }
-  list.emplace_back("loss", NameOf(enacted.loss));
-  AddIf(enacted.loss_tokens > 0, "loss-over", absl::StrCat(enacted.loss_tokens, " tokens"), list);
-  AddIf(!run.freeze.empty(), "freeze", absl::StrJoin(run.freeze, "|"), list);
-  AddIf(!run.lora.empty(), "lora",
-        absl::StrJoin(run.lora, "; ",
-                      [](std::string* text, const Lora& lora) {
-                        absl::StrAppend(text, lora.rank, lora.dropout > 0.0 ? absl::StrCat(",", lora.dropout) : "", ":",
-                                        lora.weights);
-                      }),
-        list);
-  AddIf(run.base_bits != BaseBits::kAsStored, "base-bits", std::string(NameOf(run.base_bits)), list);
-  AddIf(!run.requires_grad.empty(), "requires-grad", absl::StrJoin(run.requires_grad, ","), list);
-  AddIf(!run.checkpointed.empty(), "checkpointed", absl::StrJoin(run.checkpointed, "|"), list);
-  AddIf(!run.segments.empty(), "segment", SegmentsText(run.segments), list);
   AddSettings(run, analysis.info.from_record, list);
   const auto& settled = enacted.assumptions;
   if (std::find(settled.begin(), settled.end(), kNamesBySource) != settled.end()) {
@@ -176,14 +207,13 @@ void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis&
 }
 
 void FillInferenceAssumptions(const Workload& workload, Analysis& analysis) {
-  auto& list = analysis.assumptions;
   // A session runs the file's own operators: no framework's choices are in its figures.
   if (RuntimeOf(workload).eager) {
     Run run = workload.run;
     run.training = false;
-    AddSettings(run, analysis.info.from_record, list);
+    AddSettings(run, analysis.info.from_record, analysis.assumptions);
   }
-  AddCommonAssumptions(workload, list);
+  AddCommonAssumptions(workload, analysis.assumptions);
 }
 
 }  // namespace onnx_mem

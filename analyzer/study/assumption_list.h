@@ -2,6 +2,9 @@
 #ifndef ONNX_MEM_ANALYZER_STUDY_ASSUMPTION_LIST_H_
 #define ONNX_MEM_ANALYZER_STUDY_ASSUMPTION_LIST_H_
 
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/analysis/analysis.h"
@@ -10,6 +13,23 @@
 #include "analyzer/run/run.h"
 
 namespace onnx_mem {
+
+// An option that a report lists among its assumptions where it says something: REPORTED of a row of
+// include/onnx_mem/question.inc.
+struct ReportedOption {
+  std::string_view name;       // "base-bits"
+  int place = 0;               // in a report
+  bool training_alone = true;  // an inference does not know it
+  std::string_view absent;     // what it means that a report does not list it; "": every report does
+  std::string_view separator;  // between several values
+  std::string (*text)(const Workload& workload, const Enacted* enacted) = nullptr;  // "": not listed
+};
+std::span<const ReportedOption> ReportedOptions();  // by their places
+
+// Behind the number of an optimizer that is one.
+inline constexpr std::string_view kBytesPerParameter = " bytes per parameter";
+// Before what a segment keeps, for which there is no option.
+inline constexpr std::string_view kSegmentKeeps = " keeping ";
 
 // Of a training step: everything that the file does not say and this run took for granted.
 void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis& analysis);

@@ -127,7 +127,7 @@ absl::StatusOr<Report> StartReport(Study& study, const Options& options, Workloa
   report.bound_dims = analysis.info.bound_dims;
   report.assumptions = analysis.assumptions;
   report.notes = analysis.diagnostics;
-  report.part = FitPart{.asked_batch = analysis.batch};
+  report.part = FitPart{.batch = analysis.batch};
   return report;
 }
 

@@ -86,9 +86,9 @@ void WritePagePlans(JsonWriter& json, const PlanPart& part) {
       json.Key("modules").BeginArray();
       for (const std::string& module : segment.segment.modules) json.String(CleanText(module));
       json.EndArray();
-      json.Add({{"nodes", segment.nodes.size()},
-                {"saves_bytes", segment.saves_bytes},
-                {"recompute_flops", segment.recompute_flops}});
+      json.Add({{"nodes", segment.nodes.size()}});
+#define ONNX_MEM_SEGMENT(member, ...) json.Add({{#member, segment.member}});
+#include "include/onnx_mem/figures.inc"
       json.EndObject();
     }
     json.EndArray();
