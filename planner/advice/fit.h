@@ -15,6 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "analyzer/devices/verdict.h"
+#include "analyzer/study/axis.h"
 #include "planner/advice/footprint.h"
 #include "planner/advice/savings.h"
 #include "planner/advice/way.h"
@@ -30,15 +31,17 @@ struct FittingBatch {
 
 inline constexpr int64_t kLargestBatch = int64_t{1} << 30;
 
-// The largest batch of `workload` (its own batch is where the search starts) whose device bytes are at most
-// `limit_bytes`. Errors: static-batch and other errors of Analyze where the batch cannot be changed.
-absl::StatusOr<FittingBatch> FindLargestBatch(Study& study, const Workload& workload, int64_t limit_bytes);
+// The largest batch of `workload` (its own batch is where the search starts), or the largest size along another axis,
+// whose device bytes are at most `limit_bytes`. Errors: static-batch and other errors of Analyze where the size cannot
+// be changed.
+absl::StatusOr<FittingBatch> FindLargestBatch(Study& study, const Workload& workload, int64_t limit_bytes,
+                                              const Axis& axis = {});
 
-// What a workload needs at one batch after another; what was measured is not measured again.
+// What a workload needs at one batch, or other size, after another; what was measured is not measured again.
 class BatchNeeds {
  public:
   // `study` outlives it. Errors: those of Study::Import.
-  static absl::StatusOr<BatchNeeds> Create(Study& study, const Workload& workload);
+  static absl::StatusOr<BatchNeeds> Create(Study& study, const Workload& workload, const Axis& axis = {});
 
   int64_t start() const { return start_; }  // the workload's own batch, where searches begin
 
@@ -50,14 +53,19 @@ class BatchNeeds {
   std::map<int64_t, int64_t> Known(int64_t Need::*figure) const;
 
  private:
-  BatchNeeds(Study& study, Workload workload) : study_(&study), workload_(std::move(workload)) {}
-  void SetBatch(int64_t batch);
+  BatchNeeds(Study& study, Workload workload, Axis axis, Shared<ImportedModel> model)
+      : study_(&study),
+        workload_(std::move(workload)),
+        axis_(std::move(axis)),
+        model_(std::move(model)),
+        start_(SizeAlong(axis_, workload_.bindings, *model_)) {}
+  Workload WorkloadAt(int64_t size) const;
 
   Study* study_;
   Workload workload_;
-  std::vector<std::string> inputs_;  // of the model
+  Axis axis_;
+  Shared<ImportedModel> model_;  // at start_
   int64_t start_ = 1;
-  int64_t bound_to_ = 1;  // the batch that inputs have now
   std::map<int64_t, Need> known_;
 };
 

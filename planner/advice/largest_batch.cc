@@ -10,25 +10,15 @@
 
 namespace onnx_mem {
 
-absl::StatusOr<BatchNeeds> BatchNeeds::Create(Study& study, const Workload& workload) {
-  ASSIGN_OR_RETURN(const Shared<ImportedModel> model, study.Import(workload.bindings));
-  BatchNeeds needs(study, workload);
-  for (TensorId id : model->graph.inputs) needs.inputs_.push_back(model->graph.tensors[id].name);
-  needs.start_ = std::max<int64_t>(workload.bindings.batch.value_or(model->info.file_batch), 1);
-  needs.bound_to_ = needs.start_;
-  return needs;
+absl::StatusOr<BatchNeeds> BatchNeeds::Create(Study& study, const Workload& workload, const Axis& axis) {
+  ASSIGN_OR_RETURN(Shared<ImportedModel> model, study.Import(workload.bindings));
+  return BatchNeeds(study, workload, axis, std::move(model));
 }
 
-// Inputs that were given whole carry the batch in dim 0.
-void BatchNeeds::SetBatch(int64_t batch) {
-  Bindings& bindings = workload_.bindings;
-  bindings.batch = batch;
-  for (const std::string& name : inputs_) {
-    const auto given = bindings.inputs.find(name);  // weights may be given, too
-    if (given == bindings.inputs.end() || given->second.empty()) continue;
-    if (given->second.front() == bound_to_) given->second.front() = batch;
-  }
-  bound_to_ = batch;
+Workload BatchNeeds::WorkloadAt(int64_t size) const {
+  Workload workload = workload_;
+  workload.bindings = WithSize(axis_, workload_.bindings, *model_, start_, size);
+  return workload;
 }
 
 absl::StatusOr<int64_t> BatchNeeds::ExpectedAt(int64_t batch) {
@@ -37,15 +27,13 @@ absl::StatusOr<int64_t> BatchNeeds::ExpectedAt(int64_t batch) {
     ASSIGN_OR_RETURN(const Need need, At(batch));
     return need.expected_bytes;
   }
-  SetBatch(batch);
-  ASSIGN_OR_RETURN(const Footprint footprint, FootprintOf(*study_, workload_));
-  return footprint.device_bytes;
+  ASSIGN_OR_RETURN(const Shared<RunFigures> figures, study_->Figures(WorkloadAt(batch)));
+  return figures->device_bytes;
 }
 
 absl::StatusOr<Need> BatchNeeds::At(int64_t batch) {
   if (const auto known = known_.find(batch); known != known_.end()) return known->second;
-  SetBatch(batch);
-  ASSIGN_OR_RETURN(const Need need, study_->NeedOf(workload_));
+  ASSIGN_OR_RETURN(const Need need, study_->NeedOf(WorkloadAt(batch)));
   known_.emplace(batch, need);
   return need;
 }
@@ -56,8 +44,9 @@ std::map<int64_t, int64_t> BatchNeeds::Known(int64_t Need::*figure) const {
   return known;
 }
 
-absl::StatusOr<FittingBatch> FindLargestBatch(Study& study, const Workload& workload, int64_t limit_bytes) {
-  ASSIGN_OR_RETURN(BatchNeeds needs, BatchNeeds::Create(study, workload));
+absl::StatusOr<FittingBatch> FindLargestBatch(Study& study, const Workload& workload, int64_t limit_bytes,
+                                              const Axis& axis) {
+  ASSIGN_OR_RETURN(BatchNeeds needs, BatchNeeds::Create(study, workload, axis));
   const auto expected = [&](int64_t batch) { return needs.ExpectedAt(batch); };
   return BatchSearch(expected, limit_bytes).Run(needs.start());
 }

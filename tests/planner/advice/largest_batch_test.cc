@@ -34,6 +34,24 @@ TEST(FindLargestBatch, FitsAndOneMoreDoesNot) {
   }
 }
 
+// Not the batch alone: any size that has a name.
+TEST(FindLargestBatch, AlongALength) {
+  const ModelFile file = OpenModel("gpt2_sdpa");
+  Study study(file);
+  Workload workload = TrainingAt(2);
+  const auto bytes_at = [&](int64_t length) {
+    workload.bindings.dims["seq"] = length;
+    return DeviceBytes(file, workload);
+  };
+  const int64_t limit_bytes = bytes_at(300);
+  workload.bindings.dims["seq"] = 128;
+  const absl::StatusOr<FittingBatch> largest = FindLargestBatch(study, workload, limit_bytes, {.length = "seq"});
+  ASSERT_TRUE(largest.ok()) << largest.status();
+  EXPECT_GE(largest->batch, 300);
+  EXPECT_LE(bytes_at(largest->batch), limit_bytes);
+  EXPECT_GT(bytes_at(largest->batch + 1), limit_bytes);
+}
+
 // The search may begin on either side.
 TEST(FindLargestBatch, DoesNotDependOnWhereItBegins) {
   const ModelFile file = OpenModel("lenet5");

@@ -98,11 +98,11 @@ TEST_P(Rewritten, FilesOfOneModelAnswerAlike) {
     ASSERT_TRUE(after.ok()) << rewrite.name << ": " << after.status();
     const std::set<std::string> known = Warnings(*before), codes = Warnings(*after);
     const bool is_told = !std::includes(known.begin(), known.end(), codes.begin(), codes.end());
-    EXPECT_EQ(Broken(*before->training, *after->training, is_told), "") << rewrite.name << ", training";
-    EXPECT_EQ(Broken(*before->inference, *after->inference, is_told), "") << rewrite.name << ", inference";
+    EXPECT_EQ(Broken(*before->training(), *after->training(), is_told), "") << rewrite.name << ", training";
+    EXPECT_EQ(Broken(*before->inference(), *after->inference(), is_told), "") << rewrite.name << ", inference";
     if (!rewrite.is_exact) continue;
-    EXPECT_EQ(before->training->peak_bytes, after->training->peak_bytes) << rewrite.name;
-    EXPECT_EQ(before->inference->peak_bytes, after->inference->peak_bytes) << rewrite.name;
+    EXPECT_EQ(before->training()->peak_bytes, after->training()->peak_bytes) << rewrite.name;
+    EXPECT_EQ(before->inference()->peak_bytes, after->inference()->peak_bytes) << rewrite.name;
     EXPECT_EQ(before->parameter_count, after->parameter_count) << rewrite.name;
     EXPECT_EQ(before->buffer_bytes, after->buffer_bytes) << rewrite.name;
   }

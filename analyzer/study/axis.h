@@ -1,0 +1,26 @@
+// A size of a question that sweeps and searches vary: the batch, or a length that has a name.
+#ifndef ONNX_MEM_ANALYZER_STUDY_AXIS_H_
+#define ONNX_MEM_ANALYZER_STUDY_AXIS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "analyzer/graph/graph.h"
+#include "analyzer/onnx/build/import.h"
+
+namespace onnx_mem {
+
+struct Axis {
+  std::string length = {};  // as --dim names it; "": the batch, dim 0 of every input
+};
+
+// Where `bindings` stand along it. `model` is what was imported with them.
+int64_t SizeAlong(const Axis& axis, const Bindings& bindings, const ImportedModel& model);
+
+// `bindings` of `model` with `size` in place of `before`, which they had: inputs that were given whole carry the batch
+// in dim 0.
+Bindings WithSize(const Axis& axis, Bindings bindings, const ImportedModel& model, int64_t before, int64_t size);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_STUDY_AXIS_H_
