@@ -14,10 +14,10 @@
 #include "absl/status/statusor.h"
 #include "analyzer/allocators/allocator.h"
 #include "analyzer/analysis/analysis.h"
-#include "analyzer/analysis/figures.h"
-#include "analyzer/analysis/study.h"
 #include "analyzer/devices/roofline.h"
 #include "analyzer/run/run.h"
+#include "analyzer/runtimes/figures.h"
+#include "analyzer/study/study.h"
 #include "planner/measure/granularity.h"
 
 namespace onnx_mem {

@@ -69,8 +69,8 @@ void AddTables(const ReportRequest& request, const Analysis& analysis, AnalyzePa
     Table range = RangeTable(report);
     if (!range.rows.empty()) report.tables.push_back(std::move(range));
   }
-  if (analysis.inference && (all || (request.verbose && request.by == By::kNone))) {
-    Table skips = SkipTable(analysis.inference->program);
+  if (analysis.inference() && (all || (request.verbose && request.by == By::kNone))) {
+    Table skips = SkipTable(analysis.inference()->program);
     if (!skips.rows.empty()) report.tables.push_back(std::move(skips));
   }
   switch (request.by) {
@@ -95,16 +95,12 @@ std::string_view NameOf(Severity severity) {
   return "";
 }
 
-const RunFigures* MainFigures(const Analysis& analysis) {
-  return analysis.training != nullptr ? analysis.training.get() : analysis.inference.get();
-}
-
 RunSummary Summarize(const Analysis& analysis, const Clock* clock) {
   RunSummary run;
   static_cast<PassFigures&>(run) = analysis;
   run.batch = analysis.batch;
-  if (analysis.training) run.training = SummarizePart(*analysis.training, clock);
-  if (analysis.inference) run.inference = SummarizePart(*analysis.inference, clock);
+  if (analysis.training()) run.training = SummarizePart(*analysis.training(), clock);
+  if (analysis.inference()) run.inference = SummarizePart(*analysis.inference(), clock);
   return run;
 }
 

@@ -181,9 +181,6 @@ Report BuildReport(const ReportRequest& request, std::vector<RunSummary> runs, c
 
 std::string_view NameOf(Severity severity);  // "warning"
 
-// The run that answers: training where there is one, else inference, else nullptr.
-const RunFigures* MainFigures(const Analysis& analysis);
-
 // With a clock, times too.
 RunSummary Summarize(const Analysis& analysis, const Clock* clock = nullptr);
 ModelSummary SummarizeModel(const Analysis& analysis);

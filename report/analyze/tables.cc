@@ -226,11 +226,11 @@ Table CategoryTable(const Analysis& analysis) {
               1};
   for (size_t c = 0; c < kNumCategories; ++c) {
     Row row = {std::string(NameOf(static_cast<Category>(c))), {}, {}};
-    if (analysis.training) row[1] = analysis.training->timeline.at_peak[c];
-    if (analysis.inference) row[2] = analysis.inference->timeline.at_peak[c];
+    if (analysis.training()) row[1] = analysis.training()->timeline.at_peak[c];
+    if (analysis.inference()) row[2] = analysis.inference()->timeline.at_peak[c];
     table.rows.push_back(std::move(row));
   }
-  if (!analysis.training) table.rank_column = 2;
+  if (!analysis.training()) table.rank_column = 2;
   return table;
 }
 
