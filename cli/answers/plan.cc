@@ -7,10 +7,10 @@
 
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/analysis/enact.h"
-#include "analyzer/analysis/figures.h"
-#include "analyzer/analysis/study.h"
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/runtimes/figures.h"
+#include "analyzer/study/study.h"
 #include "cli/answers/answers.h"
 #include "cli/answers/batch_dim.h"
 #include "cli/answers/cards.h"
@@ -148,7 +148,7 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
   RETURN_IF_ERROR(CheckNames(options.workload.run, *baseline.graph));
   RETURN_IF_ERROR(CheckFreeze(options.workload.run, baseline));
   const bool on_device = request.budget_line == BudgetLine::kDevice;
-  const int64_t present_bytes = on_device ? baseline.training->device_bytes : baseline.training->peak_bytes;
+  const int64_t present_bytes = on_device ? baseline.training()->device_bytes : baseline.training()->peak_bytes;
   const Limit budget = BudgetLimit(options, present_bytes, "without a plan");
   if (HasBudget(options)) request.budget_bytes = budget.bytes;
   part.request = request;
@@ -182,7 +182,7 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
   baseline.diagnostics = model->diagnostics;
   baseline.diagnostics.insert(baseline.diagnostics.end(), part.answer.diagnostics.begin(),
                               part.answer.diagnostics.end());
-  for (Diagnostic& warning : UnmatchedTimes(request.clock, baseline.training->program)) {
+  for (Diagnostic& warning : UnmatchedTimes(request.clock, baseline.training()->program)) {
     baseline.diagnostics.push_back(std::move(warning));
   }
   for (Diagnostic& warning : UnmatchedPatterns(options.workload.run, baseline)) {

@@ -1,4 +1,4 @@
-// onnx-mem as a library: what training and inference of a PyTorch model need, told from its ONNX file.
+// onnx-mem as a library: what training and inference of a PyTorch model need, read off its ONNX file.
 //
 //   #include <onnx_mem/onnx_mem.h>
 //   namespace mem = onnx_mem::api;
@@ -78,8 +78,8 @@ class [[nodiscard]] Result {
 struct Segment {
   std::vector<std::string> modules, nodes;
   std::vector<std::string> keep;  // framework operators whose results are kept and not computed again
-  // Told by plans: what it saves at the end of the forward, and the work of its second run.
-  int64_t saves_bytes = 0, recompute_flops = 0;
+#define ONNX_MEM_SEGMENT(member, ...) int64_t member = 0;  // of a plan that was found
+#include "figures.inc"
 };
 
 using Sizes = std::map<std::string, int64_t>;                // of dimensions
@@ -162,7 +162,8 @@ struct Run {
 };
 struct ModelSummary {
   std::string path, producer;
-  int64_t nodes = 0, parameters = 0, parameter_bytes = 0, buffer_bytes = 0;
+#define ONNX_MEM_MODEL(member, ...) int64_t member = 0;
+#include "figures.inc"
 };
 struct Answer {
   std::vector<std::pair<std::string, std::string>> assumptions;  // ("optimizer", "adam")
@@ -176,7 +177,7 @@ struct Held {
 struct Analysis : Answer {
   ModelSummary model;
   std::vector<Run> runs;   // one per batch; of several cards as on the first
-  bool fits = true;        // every run every card, the memory and the budget that were asked about
+  bool fits = true;        // every run every card, the memory and the budget of the question
   std::vector<Held> held;  // those, in that order
 };
 
@@ -207,9 +208,8 @@ struct Fitting : Answer {
     int64_t device_bytes = 0;   // at `batch`
     Interval device_interval;
     bool fits = false;  // verdict is not does-not-fit
-    // High fits, expected fits, low does not. 0: not one sample; empty: the file's batch is fixed, none is impossible.
-    std::optional<int64_t> safe_batch, largest_batch, impossible_from;
-    bool at_least = false;  // nothing larger was looked at
+#define ONNX_MEM_BATCH(type, member, ...) type member = {};
+#include "figures.inc"
   };
   struct Card {
     std::string name;  // "" for a size

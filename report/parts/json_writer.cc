@@ -161,7 +161,7 @@ void JsonWriter::Quote(std::string_view text) {
   constexpr std::string_view kHex = "0123456789abcdef";
   text_ += '"';
   for (size_t at = 0; at < text.size();) {
-    size_t plain = at;  // almost everything goes in one piece
+    size_t plain = at;  // almost everything is copied in one piece
     while (plain < text.size() && IsPlain(text[plain])) ++plain;
     text_ += text.substr(at, plain - at);
     at = plain;
