@@ -8,11 +8,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/analysis/segments.h"
-#include "analyzer/eager/engine/accumulate.h"
 #include "analyzer/eager/engine/autograd.h"
 #include "analyzer/eager/engine/executor.h"
 #include "analyzer/eager/engine/loss.h"
 #include "analyzer/eager/engine/machine.h"
+#include "analyzer/eager/engine/micro_batches.h"
 #include "analyzer/eager/engine/output_loss.h"
 #include "analyzer/graph/name_pattern.h"
 #include "analyzer/graph/status_macros.h"
@@ -281,7 +281,7 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
   if (loss != nullptr) RunBackward(m, loss);
   m.SetOrigin(nullptr);
   m.BeginStep(loss != nullptr ? "end of backward" : "end of forward");
-  result.host_peak_bytes = m.host_peak_bytes();
+  result.host_peak_bytes = m.recorder().host_peak_bytes();
   Parameters(m, executor, graph, result);
   gradients = KeptGradients(m, executor);
   for (const Buffer& buffer : m.recorder().program().buffers) {
@@ -348,7 +348,7 @@ absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run) {
   ASSIGN_OR_RETURN(Enacted result, RunStep(setting, gradients));
   if (run.training && run.accumulate > 1) {
     ASSIGN_OR_RETURN(const Enacted later, RunStep(setting, gradients));
-    result.program = WithLaterMicroStep(std::move(result.program), later.program);
+    result.program = RunInOrder(result.program, later.program, OneAfterAnother(2));
   }
   result.batch_statistics = lowered.hidden_buffer_bytes > 0 || (lowered.recorded && NormalizesBatches(lowered.graph));
   RETURN_IF_ERROR(VerifyProgram(result.program));
