@@ -12,9 +12,19 @@ It needs torch; analyze, plan, fit and compare of files do not. Errors are onnx_
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import CannotRecord, Error, reported
+
+if TYPE_CHECKING:  # with every option of the command line as a keyword: commands.pyi
+    from .commands import analyze as analyze
+    from .commands import compare as compare
+    from .commands import fit as fit
+    from .commands import plan as plan
+    from .reports import Comparison as Comparison
+    from .reports import Fit as Fit
+    from .reports import Plan as Plan
+    from .reports import Report as Report
 
 __version__ = "0.1.0"
 _HOME = {

@@ -26,7 +26,8 @@ def analyze(x: Any, *args: Any, kwargs: dict[str, Any] | None = None, batch_dim:
         `batch` is another. With free={"seq": 1}, dim="seq=2048" asks for a length. Tensors by name are inputs too:
         analyze(model, input_ids=ids, attention_mask=mask); other keyword inputs are in kwargs.
       options: those of the command line with underscores: batch=64, optimizer="adam", gpu="a100", amp="bf16" ...;
-        a name that is Python's own takes one at its end: for_="onnxruntime", device="cpu", sessions=2
+        a name that is Python's own takes one at its end: for_="onnxruntime", device="cpu", sessions=2.
+        docs/reference.md lists them all.
 
     Raises:
       Error: with the program's code, such as "not-found" or "unknown-gpu"; CannotRecord for a module.

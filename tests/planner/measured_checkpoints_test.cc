@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/analysis/study.h"
+#include "analyzer/study/study.h"
 
 namespace onnx_mem {
 namespace {
@@ -86,7 +86,7 @@ void MeasureModel(const std::string& root, const Json& model, Tally& tally) {
     const auto peak = run.at("step2_peak").get<double>();
     const auto flops = run.value("recompute_flops", int64_t{0});
     ++tally.runs;
-    tally.peaks += std::abs(static_cast<double>(analysis->training->peak_bytes) - peak) <= 1e-3 * peak;
+    tally.peaks += std::abs(static_cast<double>(analysis->training()->peak_bytes) - peak) <= 1e-3 * peak;
     tally.with_flops += flops != 0;
     tally.flops += flops != 0 && analysis->recompute_flops == flops;
   }

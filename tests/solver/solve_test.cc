@@ -47,5 +47,10 @@ TEST(SolveTest, FindsTheOptimumOfRandomGraphsOrThatThereIsNone) {
   }
 }
 
+TEST(SolveTest, RefusesAMethodThatHasNoRow) {
+  const auto solution = Solve(RandomTrainingGraph(1), 100, {"chain", 0, 0});
+  EXPECT_EQ(solution.status().code(), absl::StatusCode::kInvalidArgument);
+}
+
 }  // namespace
 }  // namespace onnx_mem

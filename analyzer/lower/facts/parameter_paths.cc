@@ -23,11 +23,11 @@ constexpr auto kViews =
                                      "slice", "select", "contiguous", "cast", "flatten"});
 
 // The parameter's part in an operator, by the place that it is read at; a recurrent layer's are those of one direction.
-struct Part {
+struct PathPart {
   std::string_view op;
   std::array<std::string_view, 4> words;
 };
-constexpr auto kParts = std::to_array<Part>({
+constexpr auto kParts = std::to_array<PathPart>({
     {"linear", {"", "weight", "bias", ""}},
     {"addmm", {"", "weight", "bias", ""}},
     {"conv", {"", "weight", "bias", ""}},
@@ -49,7 +49,7 @@ struct Use {
 };
 
 std::string_view WordOf(const Node& node, TensorId id) {
-  const auto* part = std::find_if(kParts.begin(), kParts.end(), [&](const Part& row) { return row.op == node.op; });
+  const auto* part = std::find_if(kParts.begin(), kParts.end(), [&](const PathPart& row) { return row.op == node.op; });
   if (part == kParts.end()) return "weight";
   for (size_t i = 0; i < std::min(node.inputs.size(), part->words.size()); ++i) {
     if (node.inputs[i] == id && !part->words[i].empty()) return part->words[i];

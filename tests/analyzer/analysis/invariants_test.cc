@@ -16,9 +16,9 @@
 #include "analyzer/allocators/allocator.h"
 #include "analyzer/allocators/replay.h"
 #include "analyzer/analysis/enact.h"
-#include "analyzer/analysis/figures.h"
-#include "analyzer/analysis/study.h"
 #include "analyzer/onnx/build/import.h"
+#include "analyzer/runtimes/figures.h"
+#include "analyzer/study/study.h"
 
 namespace onnx_mem {
 namespace {
@@ -106,17 +106,17 @@ void ExpectInvariants(const std::string& path) {
   Workload workload;
   const absl::StatusOr<Analysis> first = Study(*model).Ask(workload);
   ASSERT_TRUE(first.ok()) << first.status();
-  for (const Shared<RunFigures>* figures : {&first->training, &first->inference}) {
-    ASSERT_NE(*figures, nullptr);
-    SCOPED_TRACE(figures == &first->training ? "training" : "inference");
-    ExpectCategoriesSum((*figures)->program);
-    ExpectLiveAllocatedReserved((*figures)->program);
+  ASSERT_EQ(first->parts.size(), 2u);
+  for (const Part& part : first->parts) {
+    SCOPED_TRACE(part.name);
+    ExpectCategoriesSum(part.figures->program);
+    ExpectLiveAllocatedReserved(part.figures->program);
   }
-  ExpectInsideBounds(model->graph, first->inference->peak_bytes);
+  ExpectInsideBounds(model->graph, first->inference()->peak_bytes);
   const absl::StatusOr<Analysis> second = Study(*model).Ask(workload);
   ASSERT_TRUE(second.ok());
-  EXPECT_EQ(first->training->program, second->training->program);
-  EXPECT_EQ(first->inference->program, second->inference->program);
+  EXPECT_EQ(first->training()->program, second->training()->program);
+  EXPECT_EQ(first->inference()->program, second->inference()->program);
 }
 
 // Every module that is one run of nodes and saves something, checkpointed alone.
