@@ -360,80 +360,100 @@ class SessionOptimizer {
     return HasOneOutput(maker) && maker.inputs.size() == 2 ? &maker : nullptr;
   }
 
-  // x * (1 + f(...)) / 2 around `id`, its f: all between x and the last product is one node.
-  void FuseGelu(NodeId id) {
-    if (graph_.nodes[id].inputs.empty()) return;
-    std::vector<Node*> parts = {&graph_.nodes[id]};
-    // Forward: the sum with 1, then products, of which one has x.
+  // x * (1 + f(...)) / 2: what it is made of, f first.
+  struct GeluParts {
+    std::vector<Node*> nodes;
     TensorId x, result;
-    for (Node* next = OnlyReader(*parts.front()); next != nullptr; next = OnlyReader(*parts.back())) {
+
+    bool Has(const Node& node) const { return std::find(nodes.begin(), nodes.end(), &node) != nodes.end(); }
+  };
+
+  // Forward from f: the sum with 1, then products, of which one has x.
+  bool FindProducts(GeluParts& parts) {
+    for (Node* next = OnlyReader(*parts.nodes.front()); next != nullptr; next = OnlyReader(*parts.nodes.back())) {
       if (next->inputs.size() != 2) break;
-      const bool sum =
-          IsStandard(*next, "Add") && parts.size() == 1 && (IsScalar(next->inputs[0]) || IsScalar(next->inputs[1]));
-      const bool product = IsStandard(*next, "Mul") && parts.size() > 1;
+      const bool first = parts.nodes.size() == 1;
+      const bool sum = IsStandard(*next, "Add") && first && (IsScalar(next->inputs[0]) || IsScalar(next->inputs[1]));
+      const bool product = IsStandard(*next, "Mul") && !first;
       if (!sum && !product) break;
       if (product && !ScaledOperand(*next)) {
-        if (x.valid()) break;
-        const TensorId made = parts.back()->outputs.front();
-        x = next->inputs[0] == made ? next->inputs[1] : next->inputs[0];
+        if (parts.x.valid()) break;
+        const TensorId made = parts.nodes.back()->outputs.front();
+        parts.x = next->inputs[0] == made ? next->inputs[1] : next->inputs[0];
       }
-      parts.push_back(next);
-      result = next->outputs.front();
-      if (x.valid() && parts.size() >= 4) break;
+      parts.nodes.push_back(next);
+      parts.result = next->outputs.front();
+      if (parts.x.valid() && parts.nodes.size() >= 4) break;
     }
-    if (!x.valid()) return;
+    if (!parts.x.valid()) return false;
     // x may have been halved first.
-    if (Node* half = OnlyMaker(x); half != nullptr && ScaledOperand(*half)) {
-      parts.push_back(half);
-      x = *ScaledOperand(*half);
+    if (Node* half = OnlyMaker(parts.x); half != nullptr && ScaledOperand(*half)) {
+      parts.nodes.push_back(half);
+      parts.x = *ScaledOperand(*half);
     }
-    // Backward: everything that f's argument was made of, up to x.
-    TensorIds open = {parts.front()->inputs.front()};
+    return true;
+  }
+
+  // Backward from f: everything that its argument was made of, up to x.
+  bool FindArgument(GeluParts& parts) {
+    constexpr size_t kMostParts = 12;
+    TensorIds open = {parts.nodes.front()->inputs.front()};
     while (!open.empty()) {
       const TensorId argument = open.back();
       open.pop_back();
-      if (argument == x || IsConstant(argument)) continue;
+      if (argument == parts.x || IsConstant(argument)) continue;
       const NodeId maker = graph_.tensors[argument].producer;
-      if (!maker.valid() || gone_[maker] || IsOutput(argument)) return;
+      if (!maker.valid() || gone_[maker] || IsOutput(argument)) return false;
       Node& node = graph_.nodes[maker];
-      if (std::find(parts.begin(), parts.end(), &node) != parts.end()) continue;
+      if (parts.Has(node)) continue;
       const bool arithmetic =
           IsStandard(node, "Mul") || IsStandard(node, "Div") || IsStandard(node, "Add") || IsStandard(node, "Pow");
-      constexpr size_t kMostParts = 12;
-      if (!arithmetic || !HasOneOutput(node) || parts.size() >= kMostParts) return;
-      parts.push_back(&node);
+      if (!arithmetic || !HasOneOutput(node) || parts.nodes.size() >= kMostParts) return false;
+      parts.nodes.push_back(&node);
       open.insert(open.end(), node.inputs.begin(), node.inputs.end());
     }
-    // Nothing inside may be read from outside.
-    for (const Node* part : parts) {
+    return true;
+  }
+
+  // Nothing inside is read from outside.
+  bool IsClosed(const GeluParts& parts) const {
+    return std::all_of(parts.nodes.begin(), parts.nodes.end(), [&](const Node* part) {
       const TensorId output = part->outputs.front();
-      if (output == result) continue;
-      for (NodeId reader : graph_.tensors[output].consumers) {
-        if (std::find(parts.begin(), parts.end(), &graph_.nodes[reader]) == parts.end()) return;
-      }
+      const NodeIds& readers = graph_.tensors[output].consumers;
+      return output == parts.result || std::all_of(readers.begin(), readers.end(),
+                                                   [&](NodeId reader) { return parts.Has(graph_.nodes[reader]); });
+    });
+  }
+
+  // A bias that is added first goes in too (bias_gelu_fusion.cc).
+  bool TakeBias(GeluParts& parts) {
+    Node* sum = parts.x.valid() ? MakerReadBy(parts.x, parts.nodes) : nullptr;
+    if (sum == nullptr || !IsStandard(*sum, "Add")) return false;
+    for (size_t i = 0; i < 2; ++i) {
+      const TensorId bias = sum->inputs[1 - i];
+      if (!bias.valid() || !IsConstant(bias) || graph_.tensors[bias].shape.rank() != 1) continue;
+      parts.nodes.push_back(sum);
+      parts.x = sum->inputs[i];
+      return true;
     }
-    std::string_view op = "Gelu";
-    Pass pass = IsStandard(graph_.nodes[id], "Tanh") ? kFastGeluPass : kGeluPass;
-    // A bias that is added first goes in too (bias_gelu_fusion.cc).
-    if (Node* sum = x.valid() ? MakerReadBy(x, parts) : nullptr; sum != nullptr && IsStandard(*sum, "Add")) {
-      for (size_t i = 0; i < 2; ++i) {
-        const TensorId bias = sum->inputs[1 - i];
-        if (!bias.valid() || !IsConstant(bias) || graph_.tensors[bias].shape.rank() != 1) continue;
-        parts.push_back(sum);
-        x = sum->inputs[i];
-        op = "BiasGelu";
-        pass = std::max(pass, kBiasGeluPass);
-        break;
-      }
+    return false;
+  }
+
+  // x * (1 + f(...)) / 2 around `id`, its f: all between x and the last product is one node.
+  void FuseGelu(NodeId id) {
+    if (graph_.nodes[id].inputs.empty()) return;
+    GeluParts parts{.nodes = {&graph_.nodes[id]}, .x = {}, .result = {}};
+    if (!FindProducts(parts) || !FindArgument(parts) || !IsClosed(parts)) return;
+    const Pass pass = IsStandard(graph_.nodes[id], "Tanh") ? kFastGeluPass : kGeluPass;
+    const bool biased = TakeBias(parts);
+    const NodeId last = graph_.tensors[parts.result].producer;
+    for (const Node* part : parts.nodes) {
+      if (part->outputs.front() != parts.result) Remove(*part);
     }
-    const NodeId last = graph_.tensors[result].producer;
-    for (const Node* part : parts) {
-      if (part->outputs.front() != result) Remove(*part);
-    }
-    graph_.nodes[last].op = op;
+    graph_.nodes[last].op = biased ? "BiasGelu" : "Gelu";
     graph_.nodes[last].domain = "com.microsoft";
-    graph_.nodes[last].inputs = {x};
-    pass_[last] = pass;
+    graph_.nodes[last].inputs = {parts.x};
+    pass_[last] = biased ? std::max(pass, kBiasGeluPass) : pass;
   }
 
   // x * sigmoid(x), or of x times a number: one node (quick_gelu_fusion.cc).
