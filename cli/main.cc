@@ -60,7 +60,7 @@ absl::StatusOr<Answer> RunWithProgress(const CommandRow& command, const Options&
   const bool shown = !options.quiet && StandardErrorShowsProgress();
   const std::string_view hint = command.bit == kPlanCommand ? " (Ctrl-C ends the search with the best so far)" : "";
   const Progress progress(shown ? stderr : nullptr, absl::StrFormat("onnx-mem %s%s:", command.name, hint));
-  const work::Question question;
+  const work::Counting counting;
   return command.run(options);
 }
 
@@ -73,7 +73,9 @@ int Main(const std::vector<std::string>& arguments) {
   if (!status.ok()) return Fail(status, options);
   if (options.short_help) return Finish({ShortHelp(), {}, ExitCode::kYes}, options);
   const CommandRow& command = *CommandNamed(options.command);
-  if (options.long_help) return Finish({LongHelp(command), {}, ExitCode::kYes}, options);
+  if (options.long_help) {
+    return Finish({options.format == "json" ? HelpJson() : LongHelp(command), {}, ExitCode::kYes}, options);
+  }
   if (options.version) return Finish({VersionText(), {}, ExitCode::kYes}, options);
   if (options.exit_codes_help) return Finish({ExitCodesHelp(), {}, ExitCode::kYes}, options);
   // Nobody takes it apart: the program ends with it. Of a large graph that is a twentieth of the run.

@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const unsigned how = data[size - 1];
   const auto model = mem::Model::Parse(std::string(reinterpret_cast<const char*>(data), size), "fuzz.onnx");
   if (!model) return 0;
-  mem::Workload workload;
+  mem::Question workload;
   workload.batches = {1 + static_cast<int64_t>(how % 3)};
   workload.dtype = kDtypes[how % kDtypes.size()];
   workload.optimizer = kOptimizers[how % kOptimizers.size()];

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "analyzer/analysis/study.h"
 #include "analyzer/onnx/build/import.h"
+#include "analyzer/study/study.h"
 #include "cli/files/plan_file.h"
 
 namespace {

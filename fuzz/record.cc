@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto model = mem::Model::Parse(text, "fuzz.eager");
   if (!model || size == 0) return 0;
   const unsigned how = data[size - 1];
-  mem::Workload workload;
+  mem::Question workload;
   workload.batches = {1 + static_cast<int64_t>(how % 3)};
   workload.loss = kLosses[how % kLosses.size()];
   workload.dtype = kDtypes[how / 4 % kDtypes.size()];

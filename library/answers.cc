@@ -48,8 +48,13 @@ Run RunFrom(const onnx_mem::RunSummary& summary, const std::vector<onnx_mem::Lim
   return run;
 }
 
-ModelSummary ModelFrom(const onnx_mem::ModelSummary& model) {
-  return {model.path, model.producer, model.nodes, model.parameters, model.parameter_bytes, model.buffer_bytes};
+ModelSummary ModelFrom(const onnx_mem::ModelSummary& summary) {
+  ModelSummary model;
+  model.path = summary.path;
+  model.producer = summary.producer;
+#define ONNX_MEM_MODEL(member, ...) model.member = summary.member;
+#include "include/onnx_mem/figures.inc"
+  return model;
 }
 
 std::vector<Note> NotesFrom(const std::vector<Diagnostic>& diagnostics) {
@@ -61,8 +66,11 @@ std::vector<Note> NotesFrom(const std::vector<Diagnostic>& diagnostics) {
   return notes;
 }
 
-Segment SegmentFrom(const onnx_mem::PlannedSegment& segment) {
-  return {segment.segment.modules, segment.nodes, segment.segment.keep, segment.saves_bytes, segment.recompute_flops};
+Segment SegmentFrom(const onnx_mem::PlannedSegment& planned) {
+  Segment segment{planned.segment.modules, planned.nodes, planned.segment.keep};
+#define ONNX_MEM_SEGMENT(member, ...) segment.member = planned.member;
+#include "include/onnx_mem/figures.inc"
+  return segment;
 }
 
 Plan PlanFrom(const onnx_mem::ModulePlan& found) {
@@ -88,11 +96,9 @@ Fitting::Card CardFrom(const onnx_mem::CardFit& card) {
     made.device_interval = {part.need.low_bytes, part.need.high_bytes};
     made.verdict = onnx_mem::NameOf(part.verdict);
     made.fits = part.verdict != onnx_mem::Verdict::kDoesNotFit;
-    if (!part.batches) continue;
-    made.safe_batch = part.batches->safe.batch;
-    made.largest_batch = part.batches->expected.batch;
-    made.impossible_from = part.batches->impossible_from;
-    made.at_least = part.batches->expected.at_least;
+    const onnx_mem::BatchFigures batches = onnx_mem::BatchFiguresOf(part);
+#define ONNX_MEM_BATCH(type, member, ...) made.member = batches.member;
+#include "include/onnx_mem/figures.inc"
   }
   return result;
 }
@@ -104,7 +110,7 @@ Fitting::Way WayFrom(const onnx_mem::FitWay& way) {
 }
 
 Comparison::Side SideFrom(const onnx_mem::ComparedSide& side) {
-  return {ModelFrom(side.report.model), RunFrom(side.report.runs.front()), {}};
+  return {ModelFrom(side.report.model), RunFrom(side.run()), {}};
 }
 
 Comparison::Side HeadFrom(const onnx_mem::ComparedSide& side, const onnx_mem::Change& change) {
@@ -169,7 +175,7 @@ Fitting FittingFrom(onnx_mem::Answered answered) {
   fitting.notes = NotesFrom(report.notes);
   fitting.model = ModelFrom(report.model);
   const auto& fit = std::get<onnx_mem::FitPart>(report.part);
-  fitting.batch = fit.asked_batch;
+  fitting.batch = fit.batch;
   fitting.fits = answered.yes;
   for (const onnx_mem::CardFit& card : fit.cards) fitting.cards.push_back(CardFrom(card));
   for (const onnx_mem::FitWay& way : answered.ways) fitting.ways.push_back(WayFrom(way));

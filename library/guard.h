@@ -18,7 +18,7 @@ namespace onnx_mem::api {
 // `answer` is a function that returns absl::StatusOr<T>.
 template <class T, class F>
 Result<T> Guarded(F answer) {
-  const work::Question question;
+  const work::Counting counting;
   try {
     absl::StatusOr<T> answered = answer();
     if (!answered.ok()) return ErrorFrom(answered.status());

@@ -1,4 +1,4 @@
-// An answer -> the Report that renders it, when it is asked to.
+// An answer -> the Report that renders it, when somebody reads it.
 #ifndef ONNX_MEM_LIBRARY_RENDERING_H_
 #define ONNX_MEM_LIBRARY_RENDERING_H_
 

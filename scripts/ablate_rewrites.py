@@ -17,7 +17,16 @@ which it does. Per rewrite of analyzer/prepare/rewrite_table.inc:
 
 A rewrite that moves nothing in any set has nothing to show for itself. --json writes every case that moves.
 """
-import argparse, concurrent.futures, json, os, pathlib, re, runpy, sys, tarfile, tempfile
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import runpy
+import sys
+import tarfile
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 SCORE = runpy.run_path(str(HERE / "blind_accuracy.py"))

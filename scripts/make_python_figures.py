@@ -28,15 +28,17 @@ def rows() -> list[tuple[str, list[str]]]:
 
 
 def fields(part: str) -> list[tuple[str, str, str]]:
-    """(name, type, words) of a part of a run, "training"."""
+    """(name, type, words) of a part of a run, "training", or of "fit"."""
     found = []
     for kind, cells in rows():
-        if kind.endswith(("PEAK", "SHARE", "RANGE")) and cells[1].lower() in ("both", part):
+        if part != "fit" and kind.endswith(("PEAK", "SHARE", "RANGE")) and cells[1].lower() in ("both", part):
             is_range = kind.endswith("RANGE")
             name = f"{cells[0]}_interval_bytes" if is_range else cells[0]
             found.append((name, "list[int]" if is_range else "int", cells[-1]))
         elif kind.endswith("PASS") and cells[1] == part:
             found.append((cells[2], "int", cells[-1]))
+        elif kind == "BATCH" and part == "fit":
+            found.append((cells[1], "bool" if cells[0] == "bool" else "int", cells[-1]))
     return found
 
 
@@ -50,9 +52,12 @@ def class_text(name: str, words: str, part: str) -> str:
 
 
 def module_text() -> str:
-    return (HEAD + class_text("TrainingFigures", "Of one training step. Bytes; ranges are [lowest, highest].", "training")
+    return (HEAD + class_text("TrainingFigures", "Of one training step. Bytes; ranges are [lowest, highest].",
+                              "training")
             + "\n" + class_text("InferenceFigures", "Of one forward in evaluation mode under no_grad. Bytes.",
-                                "inference") + "\n")
+                                "inference")
+            + "\n" + class_text("FitFigures", "The batches that fit a card. None where the file's batch is fixed.", "fit")
+            + "\n")
 
 
 def main() -> int:
@@ -61,7 +66,8 @@ def main() -> int:
         MADE.write_text(text)
     if MADE.read_text() == text:
         return 0
-    print(f"{MADE.relative_to(ROOT)} is not what {TABLE.relative_to(ROOT)} says: run scripts/{pathlib.Path(__file__).name}")
+    print(f"{MADE.relative_to(ROOT)} is not what {TABLE.relative_to(ROOT)} says: "
+          f"run scripts/{pathlib.Path(__file__).name}")
     return 1
 
 

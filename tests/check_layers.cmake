@@ -7,52 +7,57 @@
 # does not include them, nor they it: shared ground is a folder of its own.
 cmake_minimum_required(VERSION 3.25)
 
-set(layers analyzer/graph analyzer/exported analyzer/run analyzer/compare analyzer/record analyzer/onnx analyzer/lower/draft analyzer/lower/facts
+set(layers analyzer/ops analyzer/graph analyzer/exported analyzer/run analyzer/compare analyzer/record analyzer/onnx analyzer/lower/draft analyzer/lower/facts
     analyzer/lower/operators analyzer/lower/fuse analyzer/lower/exporters analyzer/lower/adapters analyzer/assume/choices analyzer/assume/names
-    analyzer/assume/table analyzer/prepare analyzer/memory analyzer/eager analyzer/allocators analyzer/devices analyzer/analysis analyzer/check
+    analyzer/assume/table analyzer/prepare analyzer/memory analyzer/eager analyzer/allocators analyzer/devices analyzer/analysis analyzer/runtimes
+    analyzer/study analyzer/check
     solver/problem solver/bound solver/exact solver/edit
     solver/methods planner/measure planner/code planner/search planner/advice
     report cli include library)
-set(below_analyzer/graph)
+set(below_analyzer/ops)
+set(below_analyzer/graph analyzer/ops)
 set(below_analyzer/exported analyzer/graph)
 set(below_analyzer/run analyzer/graph)
 set(below_analyzer/compare analyzer/graph analyzer/exported)
-set(below_analyzer/record analyzer/graph analyzer/run)
+set(below_analyzer/record analyzer/ops analyzer/graph analyzer/run)
 set(below_analyzer/onnx analyzer/graph analyzer/exported analyzer/run analyzer/record)
 set(below_analyzer/memory analyzer/graph)
-set(below_analyzer/lower/draft analyzer/graph analyzer/exported analyzer/run)
-set(below_analyzer/lower/facts analyzer/graph analyzer/exported analyzer/run analyzer/lower/draft)
+set(below_analyzer/lower/draft analyzer/ops analyzer/graph analyzer/exported analyzer/run)
+set(below_analyzer/lower/facts analyzer/ops analyzer/graph analyzer/exported analyzer/run analyzer/lower/draft)
 set(below_analyzer/lower/operators ${below_analyzer/lower/facts} analyzer/lower/facts)
 set(below_analyzer/lower/fuse ${below_analyzer/lower/operators} analyzer/lower/operators)
-set(below_analyzer/lower/adapters analyzer/graph analyzer/run)
+set(below_analyzer/lower/adapters analyzer/ops analyzer/graph analyzer/run)
 set(below_analyzer/lower/exporters ${below_analyzer/lower/operators} analyzer/lower/operators)
 set(below_analyzer/assume/choices ${below_analyzer/lower/operators} analyzer/lower/operators)
-set(below_analyzer/assume/names analyzer/graph analyzer/exported)
+set(below_analyzer/assume/names analyzer/ops analyzer/graph analyzer/exported)
 set(below_analyzer/assume/table ${below_analyzer/assume/choices} analyzer/assume/choices analyzer/assume/names)
 set(below_analyzer/prepare ${below_analyzer/lower/operators} analyzer/lower/operators analyzer/assume/choices
     analyzer/assume/names)
-set(below_analyzer/eager analyzer/graph analyzer/run analyzer/memory)
+set(below_analyzer/eager analyzer/ops analyzer/graph analyzer/run analyzer/memory)
 set(below_analyzer/allocators analyzer/graph analyzer/memory)
 set(below_analyzer/devices analyzer/graph analyzer/memory)
-set(below_analyzer/analysis analyzer/graph analyzer/exported analyzer/run analyzer/record analyzer/memory analyzer/eager analyzer/onnx analyzer/prepare
+set(below_analyzer/analysis analyzer/ops analyzer/graph analyzer/exported analyzer/run analyzer/record analyzer/memory analyzer/eager analyzer/onnx analyzer/prepare
     analyzer/allocators analyzer/devices analyzer/lower/draft analyzer/lower/facts analyzer/lower/operators analyzer/lower/adapters
     analyzer/assume/names analyzer/assume/table include)
+set(below_analyzer/runtimes ${below_analyzer/analysis} analyzer/analysis)
+set(below_analyzer/study ${below_analyzer/runtimes} analyzer/runtimes)
 set(below_analyzer/check analyzer/graph analyzer/exported analyzer/compare analyzer/run analyzer/memory analyzer/lower/facts analyzer/lower/operators
-    analyzer/assume/table analyzer/prepare analyzer/onnx analyzer/analysis)
+    analyzer/assume/table analyzer/prepare analyzer/onnx analyzer/analysis analyzer/study)
 set(below_solver/problem analyzer/graph)
 set(below_solver/bound analyzer/graph solver/problem)
 set(below_solver/exact analyzer/graph solver/problem solver/bound)
 set(below_solver/edit analyzer/graph solver/problem)
 set(below_solver/methods analyzer/graph solver/problem solver/bound
     solver/exact solver/edit)
-set(below_planner/measure analyzer/graph analyzer/run analyzer/memory analyzer/onnx analyzer/prepare
-    analyzer/allocators analyzer/devices analyzer/analysis solver/problem solver/methods include)
+set(below_planner/measure analyzer/ops analyzer/graph analyzer/run analyzer/memory analyzer/onnx analyzer/prepare
+    analyzer/allocators analyzer/devices analyzer/analysis analyzer/runtimes analyzer/study solver/problem solver/methods include)
 set(below_planner/code ${below_planner/measure} planner/measure)
 set(below_planner/search ${below_planner/code} planner/code)
 set(below_planner/advice ${below_planner/search} planner/search)
 set(below_report ${below_planner/advice} analyzer/compare planner/advice)
-set(below_cli ${below_report} report analyzer/check analyzer/eager)
-# The public header stands on nothing, so that it can be installed alone; the library asks as the commands do.
+set(below_cli ${below_report} report analyzer/check analyzer/eager include)
+# The public header and its table of options stand on nothing, so that they can be installed alone; the library asks as
+# the commands do.
 set(below_include)
 set(below_library include cli report analyzer/graph analyzer/run analyzer/onnx)
 
@@ -73,7 +78,7 @@ set(operators "(Conv|ConvTranspose|Gemm|MatMul|Relu|LeakyRelu|PRelu|Sigmoid|Tanh
 BatchNormalization|LayerNormalization|InstanceNormalization|GroupNormalization|RMSNormalization|MaxPool|AveragePool|\
 GlobalAveragePool|Reshape|Transpose|Squeeze|Unsqueeze|Flatten|Concat|Split|Slice|Gather|GatherElements|Expand|Resize|\
 ReduceMean|ReduceSum|LSTM|GRU|Attention|Einsum|Clip|Cast|Pad|Mul|Div|Sqrt|Pow)")
-set(operator_places "^(analyzer/(onnx|record|lower|assume|eager)/|tests/|bench/|fuzz/)")
+set(operator_places "^(analyzer/(ops|onnx|record|lower|assume|eager|runtimes)/|tests/|bench/|fuzz/)")
 
 set(drawer "(^|/)(utils?|helpers?|misc|common|types)(_test)?(/|\\.(h|cc)$)")
 
@@ -154,7 +159,7 @@ foreach(file IN LISTS files)
     foreach(line IN LISTS literals)
       string(REGEX REPLACE "//.*" "" code "${line}")
       if(code MATCHES "\"${operators}\"")
-        fault("${file}: names the operator ${CMAKE_MATCH_0}; operators are known to onnx, lower and eager only")
+        fault("${file}: names the operator ${CMAKE_MATCH_0}; operators are known to ops, onnx, lower, eager and runtimes only")
       endif()
     endforeach()
   endif()

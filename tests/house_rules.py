@@ -31,7 +31,7 @@ OPERATORS = re.compile(
     r'"(conv|conv_transpose|linear|matmul|relu|leaky_relu|prelu|sigmoid|gelu|silu|softmax|log_softmax|dropout|layer_norm|'
     r'batch_norm|instance_norm|group_norm|rms_norm|max_pool2d|avg_pool2d|adaptive_avg_pool2d|embedding|reshape|transpose|'
     r'squeeze|unsqueeze|flatten|chunk|gather|index_select|scaled_dot_product_attention|einsum|masked_fill|lstm|gru)"')
-OPERATORS_MAY = re.compile(r"^analyzer/(ops|onnx|record|program|lower|assume|eager)/")
+OPERATORS_MAY = re.compile(r"^analyzer/(ops|onnx|record|program|lower|assume|eager|runtimes)/")
 FAMILIES = ("alexnet", "bart", "bert", "convnext", "deberta", "densenet", "distilbert", "efficientnet", "gpt",
             "llama", "mistral", "mobilenet", "qwen", "resnet", "roberta", "swin", "unet", "vgg", "vit", "whisper")
 MAY_NAME_FAMILIES = re.compile(r"^analyzer/devices/")    # cards have such names too

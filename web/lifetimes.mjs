@@ -123,7 +123,7 @@ export function makeLifetimes(view) {
 
   // The find box.
   const list = element("ol", {class: "hits"});
-  const told = element("p", {class: "hint", role: "status"});
+  const message = element("p", {class: "hint", role: "status"});
   const input = element("input", {
     type: "search", id: "find-box", placeholder: "name, module, shape or reason", autocomplete: "off",
     oninput: () => search(), onkeydown: (event) => {
@@ -131,10 +131,10 @@ export function makeLifetimes(view) {
     }});
   const search = () => {
     const hits = findBuffers(view.run, input.value);
-    const asked = input.value.trim() !== "";
-    found = asked ? new Set(hits) : null;
+    const searched = input.value.trim() !== "";
+    found = searched ? new Set(hits) : null;
     const bytes = hits.reduce((sum, i) => sum + view.run.buffers.bytes[i], 0);
-    told.textContent = !asked ? "" : hits.length === 0 ? "Nothing is called so." :
+    message.textContent = !searched ? "" : hits.length === 0 ? "Nothing is called so." :
                        formatCount(hits.length) + (hits.length === 1 ? " tensor, " : " tensors, ") +
                        formatBytes(bytes) + " in all; the largest:";
     list.replaceChildren(...hits.slice(0, MOST_HITS_LISTED).map((i) => element("li", {}, element("button",
@@ -144,7 +144,7 @@ export function makeLifetimes(view) {
         element("span", {class: "n"}, formatBytes(view.run.buffers.bytes[i]))))));
     layers.redraw();
   };
-  document.getElementById("find").replaceChildren(element("label", {for: "find-box"}, "Find a tensor"), input, told,
+  document.getElementById("find").replaceChildren(element("label", {for: "find-box"}, "Find a tensor"), input, message,
                                                   list);
   return {
     layers,

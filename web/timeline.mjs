@@ -287,12 +287,12 @@ export function showStep(view) {
   const {run, step} = view;
   const text = stepText(run, step);
   const alive = aliveAt(run, step);
-  const told = alive.slice(0, 8);
+  const shown = alive.slice(0, 8);
   const total = view.allBytes[step];
   const list = element("ol", {class: "bars"});
-  for (const i of told) {
+  for (const i of shown) {
     const bar = element("span", {class: "bar c" + run.buffers.category[i]});
-    bar.style.width = (100 * run.buffers.bytes[i] / run.buffers.bytes[told[0]]) + "%";
+    bar.style.width = (100 * run.buffers.bytes[i] / run.buffers.bytes[shown[0]]) + "%";
     const name = bufferName(run, i);
     list.append(element("li", {},
         element("button", {type: "button", title: name, onclick: () => view.select(i, true)},
@@ -300,7 +300,7 @@ export function showStep(view) {
                 element("span", {class: "soft"}, view.categories[run.buffers.category[i]]),
                 element("span", {class: "n"}, formatBytes(run.buffers.bytes[i])), bar)));
   }
-  const others = total - told.reduce((sum, i) => sum + run.buffers.bytes[i], 0);
+  const others = total - shown.reduce((sum, i) => sum + run.buffers.bytes[i], 0);
   parent.hidden = false;
   parent.replaceChildren(
       element("h3", {}, "Step " + formatCount(step + 1) + (step === run.peakStep ? ", the peak: " : ": ") +
@@ -310,6 +310,6 @@ export function showStep(view) {
               ...(text.where ? [" in ", element("code", {}, text.where)] : [])),
       element("p", {class: "hint"}, "The largest tensors alive then. Choose one to see why it is alive."), list,
       element("p", {class: "hint"},
-              others <= 0 ? "" : (run.others.count > 0 ? "All" : formatCount(alive.length - told.length)) +
+              others <= 0 ? "" : (run.others.count > 0 ? "All" : formatCount(alive.length - shown.length)) +
                                  " others: " + formatBytes(others)));
 }

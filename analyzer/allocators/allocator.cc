@@ -10,8 +10,8 @@
 namespace onnx_mem {
 namespace {
 
-#define ROW(make, name, description, asked_by, also, setting) \
-  AllocatorRow{name, description, make, asked_by, also, setting},
+#define ROW(make, name, description, client, also, setting) \
+  AllocatorRow{name, description, make, client, also, setting},
 constexpr AllocatorRow kAllocators[] = {
 #include "analyzer/allocators/allocator_table.inc"
 };
@@ -37,11 +37,6 @@ const AllocatorRow* RowOf(std::string_view name) {
 }  // namespace
 
 std::span<const AllocatorRow> Allocators() { return kAllocators; }
-
-bool RunsSessions(std::string_view allocator) {
-  const AllocatorRow* row = RowOf(allocator);
-  return row != nullptr && row->asked_by == AskedBy::kSession;
-}
 
 Settings SettingsOf(std::string_view allocator) {
   const AllocatorRow* row = RowOf(allocator);

@@ -99,13 +99,13 @@ struct AllocatorOptions {
 };
 
 // A framework asks as it runs, a session as it planned before; figures of one in the other's allocator are nobody's.
-enum class AskedBy : uint8_t { kFramework, kSession };
+enum class Client : uint8_t { kFramework, kSession };
 
 struct AllocatorRow {
   std::string_view name;
   std::string_view description;
   std::unique_ptr<Allocator> (*make)(const AllocatorOptions& options);
-  AskedBy asked_by = AskedBy::kFramework;
+  Client client = Client::kFramework;
   std::string_view also = {};     // what others call it, separated by spaces
   std::string_view setting = {};  // of PYTORCH_ALLOC_CONF, for PyTorch to hand out memory so; "": none
 };
@@ -125,14 +125,11 @@ std::string TextOf(const Settings& settings);
 // All allocators, sorted by name.
 std::span<const AllocatorRow> Allocators();
 
-// Whether the allocator of that name is a session's.
-bool RunsSessions(std::string_view allocator);
-
 // Error (usage) lists the known names.
 absl::StatusOr<const AllocatorRow*> FindAllocator(std::string_view name);
 
 // What makes each: MakeExactAllocator(options) and so on.
-#define ROW(make, name, description, asked_by, also, setting) \
+#define ROW(make, name, description, client, also, setting) \
   std::unique_ptr<Allocator> make(const AllocatorOptions& options);
 #include "analyzer/allocators/allocator_table.inc"
 #undef ROW

@@ -45,6 +45,15 @@ struct RunFigures : PeakFigures {
   std::vector<int64_t> addresses;  // AllocatorUsage::addresses, by buffer: with Study::AddAddresses
 };
 
+// One run of a model in an analysis of it, by the name that reports give it. What else a model may run as (a prefill
+// and a decode, ranks, stages) is a part of its own name.
+struct Part {
+  std::string_view name;
+  std::shared_ptr<const RunFigures> figures;
+};
+inline constexpr std::string_view kTrainingPart = "training";
+inline constexpr std::string_view kInferencePart = "inference";
+
 // Its PassFigures are those of training; of inference alone it has the FLOPs.
 struct Analysis : PassFigures {
   ModelInfo info;
@@ -53,15 +62,29 @@ struct Analysis : PassFigures {
   int64_t parameter_bytes = 0;
   int64_t buffer_bytes = 0;
   int64_t batch = 1;
-  std::shared_ptr<const RunFigures> training;   // null: not analyzed
-  std::shared_ptr<const RunFigures> inference;  // the same
+  std::vector<Part> parts;        // in the order of every form; the first one answers
   bool batch_statistics = false;  // some layer normalizes over the batch
   std::shared_ptr<const Graph> graph =
       std::make_shared<const Graph>();  // as imported: the file's tensors with their shapes
   std::vector<Diagnostic> diagnostics;
   std::vector<Diagnostic> plain_rewrites;                        // of lower.h: for a check of the file
   std::vector<std::pair<std::string, std::string>> assumptions;  // ("optimizer", "adam"), ("loss", "cross-entropy")
+
+  // nullptr: it has none of that name.
+  const RunFigures* Find(std::string_view name) const {
+    for (const Part& part : parts) {
+      if (part.name == name) return part.figures.get();
+    }
+    return nullptr;
+  }
+  const RunFigures* training() const { return Find(kTrainingPart); }
+  const RunFigures* inference() const { return Find(kInferencePart); }
 };
+
+// The run that answers: training where there is one; nullptr without any.
+inline const RunFigures* MainFigures(const Analysis& analysis) {
+  return analysis.parts.empty() ? nullptr : analysis.parts.front().figures.get();
+}
 
 }  // namespace onnx_mem
 

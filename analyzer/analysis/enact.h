@@ -9,11 +9,10 @@
 
 #include "absl/status/statusor.h"
 #include "analyzer/analysis/figure_rows.h"
+#include "analyzer/analysis/prepare.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/graph.h"
 #include "analyzer/memory/program.h"
-#include "analyzer/prepare/lower.h"
-#include "analyzer/prepare/source.h"
 #include "analyzer/run/run.h"
 
 namespace onnx_mem {
@@ -38,7 +37,7 @@ struct Enacted : PassFigures {
   std::vector<Parameter> parameters;
   int64_t parameter_count = 0;
   int64_t parameter_bytes = 0;
-  int64_t buffer_bytes = 0;            // running statistics and other tensors that are not trained
+  int64_t buffer_bytes = 0;         // running statistics and other tensors that are not trained
   int64_t host_peak_bytes = 0;      // most that offloaded segments have on the host at once
   bool batch_statistics = false;    // some layer normalizes over the batch: its size changes what is computed
   LossKind loss = LossKind::kNone;  // what kAuto became
@@ -54,9 +53,6 @@ absl::StatusOr<Enacted> Enact(const Graph& graph, const Run& run);
 // The same in two halves, so that many runs that differ in checkpoint segments alone (a planner's) lower the graph
 // once: Enact(graph, run) == EnactLowered(*Prepare(graph, run), run). `run` may differ between the halves in
 // `segments`, `checkpointed`, `freeze`, `requires_grad`, `hold` and `loss`; everything else is settled by Prepare.
-absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run);
-// The same of a graph that has no record, for who lowers it more than once.
-absl::StatusOr<Lowered> Prepare(const Source& source, const Run& run);
 absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run);
 
 // What a planner that may run anything again must know beside the program: which buffers each node of the forward reads

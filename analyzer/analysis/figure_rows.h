@@ -19,7 +19,7 @@ struct SessionFigures {
 };
 
 // Of one training step (its steady state) or one inference. Bytes. Ranges of the peak are peak_bounds.h's; 0 where
-// nobody asked for them.
+// nobody reads them.
 struct PeakFigures {
 #define ONNX_MEM_PEAK(member, ...) int64_t member = 0;
 #define ONNX_MEM_RANGE(stem, ...) int64_t stem##_low_bytes = 0, stem##_high_bytes = 0;
@@ -53,31 +53,29 @@ struct PeakRow {
 
   bool is_range() const { return high != nullptr; }
   bool is_of_plans() const { return kind == Kind::kPlanPeak; }
-  bool is_peak() const { return kind == Kind::kPlanPeak || kind == Kind::kPeak; }  // differences of it are told
-  bool is_told_of(FigureOf part) const { return of == FigureOf::kBoth || of == part; }
+  bool is_peak() const { return kind == Kind::kPlanPeak || kind == Kind::kPeak; }  // differences of it are shown
+  bool is_of(FigureOf part) const { return of == FigureOf::kBoth || of == part; }
   bool is_known(const PeakFigures& figures) const { return kind != Kind::kOpenRange || figures.*high > 0; }
 };
 
 inline constexpr auto kPeakRows = std::to_array<PeakRow>({
-#define ONNX_MEM_PEAK_ROW(kind, member, of, column, title)                               \
-  { PeakRow::Kind::kind, FigureOf::k##of, #member, &PeakFigures::member, column, title } \
-  ,
+#define ONNX_MEM_PEAK_ROW(kind, member, of, column, title) \
+  PeakRow { PeakRow::Kind::kind, FigureOf::k##of, #member, &PeakFigures::member, column, title }
 #define ONNX_MEM_RANGE_ROW(kind, stem, of, low, high) \
-  {                                                   \
-      PeakRow::Kind::kind,                            \
-      FigureOf::k##of,                                \
-      #stem "_interval_bytes",                        \
-      &PeakFigures::stem##_low_bytes,                 \
-      low,                                            \
-      high,                                           \
-      #stem "_low_bytes",                             \
-      #stem "_high_bytes",                            \
-      &PeakFigures::stem##_high_bytes},
-#define ONNX_MEM_PLAN_PEAK(member, of, column, title, words) ONNX_MEM_PEAK_ROW(kPlanPeak, member, of, column, title)
-#define ONNX_MEM_PEAK(member, of, column, title, words) ONNX_MEM_PEAK_ROW(kPeak, member, of, column, title)
-#define ONNX_MEM_SHARE(member, of, column, title, words) ONNX_MEM_PEAK_ROW(kShare, member, of, column, title)
-#define ONNX_MEM_RANGE(stem, of, low, high, words) ONNX_MEM_RANGE_ROW(kRange, stem, of, low, high)
-#define ONNX_MEM_OPEN_RANGE(stem, of, low, high, words) ONNX_MEM_RANGE_ROW(kOpenRange, stem, of, low, high)
+  PeakRow{PeakRow::Kind::kind,                        \
+          FigureOf::k##of,                            \
+          #stem "_interval_bytes",                    \
+          &PeakFigures::stem##_low_bytes,             \
+          low,                                        \
+          high,                                       \
+          #stem "_low_bytes",                         \
+          #stem "_high_bytes",                        \
+          &PeakFigures::stem##_high_bytes}
+#define ONNX_MEM_PLAN_PEAK(member, of, column, title, words) ONNX_MEM_PEAK_ROW(kPlanPeak, member, of, column, title),
+#define ONNX_MEM_PEAK(member, of, column, title, words) ONNX_MEM_PEAK_ROW(kPeak, member, of, column, title),
+#define ONNX_MEM_SHARE(member, of, column, title, words) ONNX_MEM_PEAK_ROW(kShare, member, of, column, title),
+#define ONNX_MEM_RANGE(stem, of, low, high, words) ONNX_MEM_RANGE_ROW(kRange, stem, of, low, high),
+#define ONNX_MEM_OPEN_RANGE(stem, of, low, high, words) ONNX_MEM_RANGE_ROW(kOpenRange, stem, of, low, high),
 #include "include/onnx_mem/figures.inc"
 #undef ONNX_MEM_PEAK_ROW
 #undef ONNX_MEM_RANGE_ROW
@@ -88,7 +86,7 @@ struct PassRow {
   std::string_view object, key;  // in JSON: run["training"]["saved_activation_bytes"]
   int64_t PassFigures::*value;
   std::string_view column;
-  bool with_plan;  // told with a checkpoint plan alone
+  bool with_plan;  // reported with a checkpoint plan alone
 };
 
 inline constexpr auto kPassRows = std::to_array<PassRow>({

@@ -13,6 +13,7 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/name_pattern.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
@@ -146,7 +147,7 @@ RerunEffects EffectsOfRerun(const Graph& graph, const eager::NodeRange& range) {
   for (int32_t i = range.first; i <= range.last; ++i) {
     const Node& node = graph.nodes[NodeId(i)];
     const double p = FloatAttribute(node, node.op == "sdpa" ? "dropout" : "p", 0.0);
-    const bool drops = (node.op == "dropout" || node.op == "feature_dropout" || node.op == "sdpa") && p > 0;
+    const bool drops = (IsDropout(node.op) || node.op == "sdpa") && p > 0;
     effects.random |= drops || node.op == "random";
     effects.running_statistics |= node.op == "batch_norm" && IntAttribute(node, "training", 1) != 0;
     if (IntAttribute(node, "inplace", 0) == 0 || node.inputs.empty()) continue;

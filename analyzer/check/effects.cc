@@ -29,8 +29,8 @@ std::optional<Effect> FoldedBatchNorms(const CheckedExport& checked) {
 
 // Of buffers that an operator without a rule made.
 std::optional<Effect> AssumedBuffers(const CheckedExport& checked) {
-  if (!checked.analysis.training) return std::nullopt;
-  const RunFigures& figures = *checked.analysis.training;
+  if (checked.analysis.training() == nullptr) return std::nullopt;
+  const RunFigures& figures = *checked.analysis.training();
   int64_t bytes = 0;
   for (const Buffer& buffer : figures.program.buffers) {
     const bool alive = buffer.begin <= figures.timeline.peak_step && figures.timeline.peak_step < buffer.end;

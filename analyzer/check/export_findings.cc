@@ -76,8 +76,7 @@ std::optional<Diagnostic> LostNames(const CheckedExport& checked) {
 
 // Operators that ran and that no module path places.
 std::optional<Diagnostic> MissingModules(const CheckedExport& checked) {
-  const Shared<RunFigures>& part =
-      checked.analysis.training != nullptr ? checked.analysis.training : checked.analysis.inference;
+  const RunFigures* part = MainFigures(checked.analysis);
   if (part == nullptr || IsDeployed(checked)) return std::nullopt;
   Diagnostic finding{.code = Code::kModulePaths, .severity = Severity::kNote, .count = 0};
   int64_t total = 0, bytes = 0;

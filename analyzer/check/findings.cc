@@ -10,10 +10,6 @@
 namespace onnx_mem {
 namespace {
 
-const RunFigures* PartOf(const Analysis& analysis) {
-  return analysis.training != nullptr ? analysis.training.get() : analysis.inference.get();
-}
-
 std::optional<Effect> EffectOf(const CheckedExport& checked, const Diagnostic& told) {
   if (told.code == Code::kRewrite) return EffectOfRewrite(checked, told.rewrite);
   for (const EffectRow& row : EffectRows()) {
@@ -26,15 +22,15 @@ std::optional<Effect> EffectOf(const CheckedExport& checked, const Diagnostic& t
 
 std::optional<int64_t> PeakWith(const CheckedExport& checked, const Workload& workload) {
   Workload alone = workload;
-  alone.mode = checked.analysis.training ? Mode::kTraining : Mode::kInference;
+  alone.mode = checked.analysis.training() ? Mode::kTraining : Mode::kInference;
   const absl::StatusOr<int64_t> peak = checked.study.PeakBytes(alone);
   return peak.ok() ? std::optional(*peak) : std::nullopt;
 }
 
 std::vector<Diagnostic> CheckExport(Study& study, const Workload& workload, const Analysis& analysis) {
   CheckedExport checked{study, workload, analysis};
-  if (const RunFigures* figures = PartOf(analysis)) checked.peak_bytes = figures->peak_bytes;
-  checked.peak_name = absl::StrCat(analysis.training ? "training" : "inference", " peak at batch ", analysis.batch);
+  if (const RunFigures* figures = MainFigures(analysis)) checked.peak_bytes = figures->peak_bytes;
+  checked.peak_name = absl::StrCat(analysis.training() ? "training" : "inference", " peak at batch ", analysis.batch);
   std::vector<Diagnostic> findings = analysis.diagnostics;
   findings.insert(findings.end(), analysis.plain_rewrites.begin(), analysis.plain_rewrites.end());
   for (Diagnostic& finding : findings) {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "analyzer/analysis/analysis.h"
-#include "analyzer/analysis/study.h"
 #include "analyzer/graph/diagnostic.h"
+#include "analyzer/study/study.h"
 
 namespace onnx_mem {
 

@@ -8,8 +8,8 @@
 
 #include "absl/types/span.h"
 #include "analyzer/analysis/analysis.h"
-#include "analyzer/analysis/study.h"
 #include "analyzer/graph/diagnostic.h"
+#include "analyzer/study/study.h"
 
 namespace onnx_mem {
 

@@ -1,5 +1,5 @@
 // The name of an operator, interned: a copy is a pointer, and so is a comparison. A graph of 100,000 nodes asks a few
-// hundred times of each of them whether it is a "Conv".
+// hundred times of each of them whether it is a "Conv". What is known of a framework operator comes with its name.
 #ifndef ONNX_MEM_ANALYZER_GRAPH_OP_NAME_H_
 #define ONNX_MEM_ANALYZER_GRAPH_OP_NAME_H_
 
@@ -10,6 +10,8 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 
@@ -37,7 +39,8 @@ class OpName {
 
   const std::string& str() const { return entry_->text; }
   operator const std::string&() const { return str(); }
-  operator std::string_view() const { return str(); }  // NOLINTEND(google-explicit-constructor)
+  operator std::string_view() const { return str(); }
+  operator const OpFacts&() const { return *entry_->facts; }  // NOLINTEND(google-explicit-constructor)
   bool empty() const { return str().empty(); }
 
   template <std::same_as<OpName> Name>
@@ -65,6 +68,7 @@ class OpName {
   struct Entry {
     uint64_t hash;
     std::string text;
+    const OpFacts* facts;
   };
   static const Entry* Intern(std::string_view text);  // lives as long as the process; safe from several threads
 

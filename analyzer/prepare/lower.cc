@@ -17,7 +17,7 @@
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/lower/draft/draft.h"
 #include "analyzer/lower/draft/dtype_change.h"
-#include "analyzer/lower/draft/inplace_form.h"
+#include "analyzer/lower/draft/source_inplace.h"
 #include "analyzer/lower/facts/lost_tensors.h"
 #include "analyzer/lower/facts/parameter_paths.h"
 #include "analyzer/lower/facts/parameters.h"

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem::record {
 namespace {
@@ -393,30 +394,6 @@ void Recurrent(AtenCall& c) {
 
 // --- the rows
 
-// Operators of one tensor that are called alike.
-constexpr auto kSameName = std::to_array<std::string_view>({"acos",        "acosh",         "asin",
-                                                            "asinh",       "atan",          "atanh",
-                                                            "ceil",        "celu",          "cos",
-                                                            "cosh",        "elu",           "erf",
-                                                            "exp",         "exp2",          "expm1",
-                                                            "floor",       "frac",          "gelu",
-                                                            "log",         "log10",         "log1p",
-                                                            "log2",        "logit",         "mish",
-                                                            "neg",         "relu",          "hardshrink",
-                                                            "hardsigmoid", "hardswish",     "round",
-                                                            "rsqrt",       "selu",          "sign",
-                                                            "silu",        "sigmoid",       "sin",
-                                                            "sinh",        "leaky_relu",    "nan_to_num",
-                                                            "reciprocal",  "softplus",      "softshrink",
-                                                            "sqrt",        "tan",           "tanh",
-                                                            "threshold",   "trunc",         "detach",
-                                                            "flip",        "roll",          "repeat",
-                                                            "tril",        "triu",          "im2col",
-                                                            "col2im",      "pixel_shuffle", "pixel_unshuffle",
-                                                            "unsqueeze",   "expand",        "logical_not",
-                                                            "isinf",       "isnan",         "isfinite",
-                                                            "nonzero",     "diagonal"});
-
 constexpr auto kFactories = std::to_array<std::string_view>({"arange",
                                                              "arange.start",
                                                              "arange.start_step",
@@ -650,7 +627,9 @@ constexpr auto kRows = std::to_array<AtenRow>({
 
 std::vector<AtenRow> BuildRows() {
   std::vector<AtenRow> rows(kRows.begin(), kRows.end());
-  for (std::string_view name : kSameName) rows.push_back({name, name, One});
+  for (const OpFacts& op : AllOpFacts()) {
+    if (IsAtenUnary(op)) rows.push_back({op.name, op.name, One});
+  }
   for (std::string_view name : kFactories) rows.push_back({name, "full", Factory});
   for (std::string_view name : kFactoriesLike) rows.push_back({name, "full", FactoryLike});
   for (std::string_view name : kOverwrites) rows.push_back({name, "overwrite", One});

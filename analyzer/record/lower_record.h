@@ -26,6 +26,13 @@ struct BoundRecord {
 // Errors: InvalidArgument "bad-record" where sizes are no whole numbers at this batch.
 absl::StatusOr<Lowered> LowerRecord(const BoundRecord& bound, const Run& run);
 
+namespace record {
+
+// The same of one program (lower_lines.cc), whichever the record has.
+absl::StatusOr<Lowered> LowerLines(const Program& program, const Place& place, const Run& run);
+
+}  // namespace record
+
 }  // namespace onnx_mem
 
 #endif  // ONNX_MEM_ANALYZER_RECORD_LOWER_RECORD_H_

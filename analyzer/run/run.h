@@ -18,7 +18,7 @@ enum class AttentionKernel { kAuto, kEager, kMath, kFlash, kEfficient };
 enum class BatchNormMode { kAuto, kAsIs, kUnfold };
 enum class TiedMode { kAuto, kYes, kNo };
 
-// What a segment saves for backward goes to host memory and comes back (engine/offload.cc), in place of a second run:
+// What a segment saves for backward goes to host memory and comes back (spans/offload.cc), in place of a second run:
 // kOverlapped: it leaves the device when the next segment of these kinds has run, kWaiting: when the segment itself
 // has, kHeld: when the next that is not held has. A kGate moves nothing of its own: it is a place where others leave,
 // and from whose backward on they come back.

@@ -35,14 +35,14 @@ inline Ledger& Current() {
 }
 
 // Counts while it lives, from nothing. One question may stand in another: the outer one counts.
-class Question {
+class Counting {
  public:
-  Question() { ++Current().questions; }
-  ~Question() {
+  Counting() { ++Current().questions; }
+  ~Counting() {
     if (--Current().questions == 0) Current() = Ledger{};
   }
-  Question(const Question&) = delete;
-  Question& operator=(const Question&) = delete;
+  Counting(const Counting&) = delete;
+  Counting& operator=(const Counting&) = delete;
 };
 
 // A file of so many bytes, weights aside, is asked about. Exporters write a node in a hundred and more bytes, which

@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "analyzer/allocators/allocator.h"
 #include "analyzer/analysis/analysis.h"
-#include "analyzer/analysis/study.h"
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/bytes.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/runtimes/runtime.h"
+#include "analyzer/study/study.h"
 #include "cli/answers/advice_tables.h"
 #include "cli/answers/answers.h"
 #include "cli/answers/batch_dim.h"
@@ -47,9 +47,7 @@ bool ShowsLinesAlone(const Options& options) {
 }
 
 // Without a limit nothing in a line needs more than the expected figure.
-bool ShowsRange(const Options& options) {
-  return !ShowsLinesAlone(options) || HasBudget(options) || !options.gpus.empty() || options.gpu_memory_bytes;
-}
+bool ShowsRange(const Options& options) { return !ShowsLinesAlone(options) || HasLimit(options); }
 
 // Batches that nobody asked for: none of them where one cannot be had.
 std::vector<RunSummary> RunsBeyond(Study& study, Workload workload, int64_t largest) {
@@ -109,7 +107,7 @@ bool IsAdvised(const Export& written) { return FormatNamed(written.format)->advi
 bool WantsAdvice(const Options& options) {
   const bool shown = !options.quiet || std::any_of(options.exports.begin(), options.exports.end(), IsAdvised);
   return options.batches.size() <= 1 && shown && options.by == By::kNone && !FormatNamed(options.format)->one_run &&
-         !RunsSessions(options.workload.allocator);
+         RuntimeOf(options.workload).eager;
 }
 
 // Advice takes some forty enactments, and the checkpoints of a plan: two seconds for a graph of this size.
@@ -232,9 +230,9 @@ absl::StatusOr<Answered> AnswerAnalyze(const Options& asked, const OpenModels& o
   Analysis& analysis = *sweep.first;
   RETURN_IF_ERROR(CheckNamed(options, clock, analysis));
   const bool one = sweep.runs.size() == 1;
-  if (analysis.inference != nullptr && analysis.inference->session && one) {
+  if (analysis.inference() != nullptr && analysis.inference()->session && one) {
     workload.bindings.batch = BatchesOf(options).front();
-    std::optional<Diagnostic> note = ArenaNote(*study, workload, *analysis.inference, options.units);
+    std::optional<Diagnostic> note = ArenaNote(*study, workload, *analysis.inference(), options.units);
     if (note) analysis.diagnostics.push_back(*std::move(note));
   }
   const bool advise = WantsAdvice(options) && !IsTooLargeForAdvice(*analysis.graph);

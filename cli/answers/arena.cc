@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "absl/strings/str_format.h"
-#include "analyzer/allocators/allocator.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/runtimes/runtime.h"
 
 namespace onnx_mem {
 namespace {
@@ -44,7 +44,7 @@ std::string Gain(const Weighed& better, const Weighed& other, ByteUnit units) {
 
 absl::StatusOr<std::optional<Diagnostic>> BetterArena(Study& study, const Workload& workload, int64_t usable_bytes,
                                                       ByteUnit units) {
-  if (!RunsSessions(workload.allocator) || workload.device == Device::kCpu) return std::optional<Diagnostic>();
+  if (RuntimeOf(workload).eager || workload.device == Device::kCpu) return std::optional<Diagnostic>();
   std::array<Weighed, kStrategies.size()> weighed;
   for (size_t i = 0; i < kStrategies.size(); ++i) {
     ASSIGN_OR_RETURN(weighed[i], Weigh(study, workload, kStrategies[i], usable_bytes));

@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "analyzer/analysis/study.h"
 #include "analyzer/graph/bytes.h"
 #include "analyzer/graph/diagnostic.h"
+#include "analyzer/study/study.h"
 #include "planner/advice/fit.h"
 
 namespace onnx_mem {

@@ -2,8 +2,8 @@
 #ifndef ONNX_MEM_CLI_ANSWERS_BATCH_DIM_H_
 #define ONNX_MEM_CLI_ANSWERS_BATCH_DIM_H_
 
-#include "analyzer/analysis/study.h"
 #include "analyzer/onnx/build/import.h"
+#include "analyzer/study/study.h"
 
 namespace onnx_mem {
 

@@ -103,4 +103,8 @@ Limit BudgetLimit(const Options& options, int64_t present_bytes, std::string_vie
 
 bool HasBudget(const Options& options) { return options.budget_bytes || options.budget_percent; }
 
+bool HasLimit(const Options& options) {
+  return HasBudget(options) || !options.gpus.empty() || options.gpu_memory_bytes;
+}
+
 }  // namespace onnx_mem

@@ -10,8 +10,8 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "analyzer/analysis/analysis.h"
-#include "analyzer/analysis/study.h"
 #include "analyzer/devices/gpus.h"
+#include "analyzer/study/study.h"
 #include "cli/answers/local_card.h"
 #include "cli/options/options.h"
 #include "report/analyze/report.h"
@@ -50,6 +50,8 @@ absl::StatusOr<std::vector<Limit>> LimitsOfRun(Study& study, const RunSummary& r
 // --budget, where it is a share of `present_bytes`: what `what` takes now ("without the plan"; "" for the run itself).
 Limit BudgetLimit(const Options& options, int64_t present_bytes, std::string_view what);
 bool HasBudget(const Options& options);
+// A card or a budget: then the whole range of a run is read.
+bool HasLimit(const Options& options);
 
 }  // namespace onnx_mem
 

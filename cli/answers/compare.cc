@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "analyzer/analysis/analysis.h"
-#include "analyzer/analysis/study.h"
 #include "analyzer/graph/bytes.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/study/study.h"
 #include "cli/answers/answers.h"
 #include "cli/answers/cards.h"
 #include "cli/answers/like_base.h"
@@ -64,15 +64,26 @@ absl::Status About(const std::string& path, const absl::Status& status) {
                      diagnostic.details);
 }
 
-// Held against a limit, it needs the whole range.
 absl::StatusOr<Analysis> AnalyzeSide(Study& study, const SideRequest& request, Workload workload,
-                                     const Options& options) {
+                                     absl::StatusOr<Analysis> (Study::*ask)(const Workload&)) {
   workload.bindings.batch = request.batch;
-  const bool judged = HasBudget(options) || !options.gpus.empty() || options.gpu_memory_bytes;
-  absl::StatusOr<Analysis> analysis = judged ? study.AskWithRange(workload) : study.Ask(workload);
-  if (analysis.ok() && DrawsSteps(options)) RETURN_IF_ERROR(study.AddAddresses(workload, *analysis));
+  absl::StatusOr<Analysis> analysis = (study.*ask)(workload);
   if (!analysis.ok()) return About(request.path, analysis.status());
   return analysis;
+}
+
+// One model, whose parameters are added to `models`.
+absl::StatusOr<ComparedSide> SideOf(Study& study, const SideRequest& request, Workload workload, const Options& options,
+                                    std::vector<std::vector<Parameter>>& models) {
+  workload.bindings.batch = request.batch;
+  const auto ask = HasLimit(options) ? &Study::AskWithRange : &Study::Ask;
+  ASSIGN_OR_RETURN(Analysis analysis, AnalyzeSide(study, request, workload, ask));
+  models.push_back(analysis.parameters);
+  ComparedSide side = ComparedOf(analysis);
+  if (!DrawsSteps(options)) return side;
+  RETURN_IF_ERROR(study.AddAddresses(workload, analysis));
+  side.analysis = std::make_shared<const Analysis>(std::move(analysis));
+  return side;
 }
 
 // The models among the operands; null for a report that was saved.
@@ -141,7 +152,8 @@ absl::StatusOr<std::vector<Limit>> LimitsOfSides(const Comparison& comparison, c
     std::vector<RunSummary> there = runs;
     for (size_t i = 0; i < studies.size(); ++i) {
       if (studies[i] == nullptr) continue;
-      ASSIGN_OR_RETURN(const Analysis analysis, AnalyzeSide(*studies[i], requests[i], OnCard(workload, card), options));
+      ASSIGN_OR_RETURN(const Analysis analysis,
+                       AnalyzeSide(*studies[i], requests[i], OnCard(workload, card), &Study::AskWithRange));
       there[i] = Summarize(analysis);
     }
     return there;
@@ -198,10 +210,8 @@ absl::StatusOr<Answered> AnswerCompare(const Options& given, const OpenModels& o
     }
     if (!request.batch) request.batch = saved_batch;
     studies.push_back(std::make_shared<Study>(file));
-    ASSIGN_OR_RETURN(Analysis analysis, AnalyzeSide(*studies.back(), request, workload, options));
-    sides.push_back(ComparedOf(analysis));
-    models.push_back(analysis.parameters);
-    if (DrawsSteps(options)) sides.back().analysis = std::make_shared<const Analysis>(std::move(analysis));
+    ASSIGN_OR_RETURN(ComparedSide side, SideOf(*studies.back(), request, workload, options, models));
+    sides.push_back(std::move(side));
   }
   for (size_t i = 1; i < sides.size(); ++i) RETURN_IF_ERROR(CheckSameAssumptions(sides.front(), sides[i]));
   if (!models.empty()) RETURN_IF_ERROR(CheckFreeze(options.workload.run, models));
@@ -215,7 +225,8 @@ absl::StatusOr<Answered> AnswerCompare(const Options& given, const OpenModels& o
   if (comparison->amp_dtype != DType::kUnknown && studies.front() && !Asks(options.workload)) {
     Workload autocast = options.workload;
     autocast.run.autocast = comparison->amp_dtype;
-    ASSIGN_OR_RETURN(const Analysis amp, AnalyzeSide(*studies.front(), requests.front(), std::move(autocast), options));
+    ASSIGN_OR_RETURN(const Analysis amp,
+                     AnalyzeSide(*studies.front(), requests.front(), std::move(autocast), &Study::Ask));
     comparison->base_amp = Summarize(amp);
   }
   ASSIGN_OR_RETURN(comparison->limits, LimitsOfSides(*comparison, requests, studies, workload, options));

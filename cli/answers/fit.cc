@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "analyzer/analysis/analysis.h"
-#include "analyzer/analysis/study.h"
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/run/work.h"
+#include "analyzer/study/study.h"
 #include "cli/answers/advice_tables.h"
 #include "cli/answers/answers.h"
 #include "cli/answers/arena.h"
@@ -127,7 +127,7 @@ absl::StatusOr<Report> StartReport(Study& study, const Options& options, Workloa
   report.bound_dims = analysis.info.bound_dims;
   report.assumptions = analysis.assumptions;
   report.notes = analysis.diagnostics;
-  report.part = FitPart{.asked_batch = analysis.batch};
+  report.part = FitPart{.batch = analysis.batch};
   return report;
 }
 

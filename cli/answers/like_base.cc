@@ -1,18 +1,14 @@
 #include "cli/answers/like_base.h"
 
-#include <algorithm>
-#include <array>
-#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
+#include "analyzer/analysis/assumption_list.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "cli/options/option_table.h"
@@ -20,48 +16,11 @@
 namespace onnx_mem {
 namespace {
 
-// One name of Analysis::assumptions: what its absence means, whether it is about training alone, and what parts its
-// values where there are several ("" where there is one).
-struct AssumptionRow {
-  std::string_view name;
-  std::string_view absent;
-  bool training_alone;
-  std::string_view separator = "";
-};
-constexpr auto kAssumptions = std::to_array<AssumptionRow>({
-    {"optimizer", "", true},
-    {"optimizer-impl", "foreach", true},
-    {"weight-decay", "none", true},
-    {"accumulate", "1", true},
-    {"loss", "", true},
-    {"freeze", "nothing", true},
-    {"lora", "nothing", true, "; "},
-    {"base-bits", "", false},
-    {"requires-grad", "nothing", true, ","},
-    {"checkpointed", "nothing", true},
-    {"segment", "nothing", true, "; "},
-    {"dropout", "auto", true},
-    {"inplace", "", false},
-    {"attention", "", false},
-    {"bn", "", true},
-    {"dtype", "", false},
-    {"amp", "", false},
-    {"for", "pytorch", false},
-    {"device", "gpu", false},
-    {"sessions", "1", false},
-    {"allocator", "", false},
-    {"torch", "the file's", false},
-    {"cudnn-benchmark", "off", false},
-    {"tied", "auto", false},
-    {"hold", "nothing", false, ","},
-    {"no-rewrite", "nothing", false},
-});
-
-std::string ValueOf(const ComparedSide& side, const AssumptionRow& row) {
+std::string ValueOf(const ComparedSide& side, const ReportedOption& option) {
   for (const auto& [name, value] : side.report.assumptions) {
-    if (name == row.name) return value;
+    if (name == option.name) return value;
   }
-  return std::string(row.absent);
+  return std::string(option.absent);
 }
 
 bool Trains(const ComparedSide& side) { return side.report.runs.front().training.has_value(); }
@@ -69,14 +28,6 @@ bool Trains(const ComparedSide& side) { return side.report.runs.front().training
 std::string VersionOf(const ComparedSide& side) {
   if (!side.saved) return ONNX_MEM_VERSION;
   return side.version.empty() ? "a version that it does not tell" : side.version;
-}
-
-// The option of this name; each assumption has one.
-const OptionRow* OptionNamed(std::string_view name) {
-  for (const OptionRow& row : OptionRows()) {
-    if (row.long_name.size() == name.size() + 2 && row.long_name.substr(2) == name) return &row;
-  }
-  return nullptr;
 }
 
 absl::Status Other(std::string message, std::vector<std::string> details) {
@@ -92,6 +43,15 @@ std::vector<std::string> WaysOut(const ComparedSide& base, const ComparedSide& h
                                base.saved ? ", or compare the models themselves" : " as the report was saved with")};
 }
 
+// What a report says of an option, as the option takes it.
+std::vector<std::string> TextsOf(const ReportedOption& option, std::string value) {
+  if (option.name == "optimizer" && value.ends_with(kBytesPerParameter)) {
+    value.resize(value.size() - kBytesPerParameter.size());
+  }
+  if (option.separator.empty()) return {value};
+  return absl::StrSplit(value, std::string(option.separator));
+}
+
 }  // namespace
 
 absl::Status CheckSameAssumptions(const ComparedSide& base, const ComparedSide& head) {
@@ -105,11 +65,11 @@ absl::Status CheckSameAssumptions(const ComparedSide& base, const ComparedSide& 
   }
   const bool train = Trains(base) && Trains(head);
   std::vector<std::string> differences;
-  for (const AssumptionRow& row : kAssumptions) {
-    if (row.training_alone && !train) continue;
-    const std::string ours = ValueOf(base, row), theirs = ValueOf(head, row);
+  for (const ReportedOption& option : ReportedOptions()) {
+    if (option.training_alone && !train) continue;
+    const std::string ours = ValueOf(base, option), theirs = ValueOf(head, option);
     if (ours == theirs || ours.empty() || theirs.empty()) continue;
-    differences.push_back(absl::StrFormat("%s %s and %s", row.name, ours, theirs));
+    differences.push_back(absl::StrFormat("%s %s and %s", option.name, ours, theirs));
   }
   if (differences.empty()) return absl::OkStatus();
   return Other(absl::StrFormat("'%s' and '%s' assume different things: %s", base_path, head_path,
@@ -118,32 +78,20 @@ absl::Status CheckSameAssumptions(const ComparedSide& base, const ComparedSide& 
 }
 
 absl::Status TakeOver(const ComparedSide& base, Options& options) {
-  for (const AssumptionRow& row : kAssumptions) {
-    const std::string value = ValueOf(base, row);
-    if (value.empty() || value == row.absent) continue;
-    const OptionRow* option = OptionNamed(row.name);
-    if (option == nullptr) continue;
-    if (row.name == "freeze") options.workload.run.freeze.clear();
-    if (row.name == "lora") options.workload.run.lora.clear();
-    if (row.name == "checkpointed") options.workload.run.checkpointed.clear();
-    if (row.name == "segment") options.workload.run.segments.clear();
-    if (row.name == "requires-grad") options.workload.run.requires_grad.clear();
-    if (row.name == "hold") options.workload.run.hold.clear();
-    if (row.name == "no-rewrite") options.workload.run.disabled_rewrites.clear();
-    std::vector<std::string> values = {value};
-    if (!row.separator.empty()) {
-      values = absl::StrSplit(value, absl::string_view(row.separator.data(), row.separator.size()));
-    }
-    for (std::string& each : values) {
-      if (row.name == "optimizer") each = std::string(absl::StripSuffix(each, " bytes per parameter"));
-      if (row.name == "segment" && absl::StrContains(each, " keeping ")) {
+  for (const ReportedOption& option : ReportedOptions()) {
+    const std::string value = ValueOf(base, option);
+    const OptionRow* row = OptionNamed("--" + std::string(option.name));
+    if (value.empty() || value == option.absent || row == nullptr) continue;
+    if (row->setter.clear != nullptr) row->setter.clear(options);
+    for (const std::string& text : TextsOf(option, value)) {
+      if (option.name == "segment" && text.find(kSegmentKeeps) != std::string::npos) {
         return Other(absl::StrFormat("--like base: the selective checkpoints of '%s' cannot be taken over",
                                      base.report.model.path),
                      {"try: the model with --plan FILE -o head.json, and compare the two reports"});
       }
-      const absl::Status applied = option->apply(each, options);
+      const absl::Status applied = row->Apply(text, options);
       if (!applied.ok()) {
-        return Other(absl::StrFormat("--like base: %s of '%s' cannot be taken over: %s", row.name,
+        return Other(absl::StrFormat("--like base: %s of '%s' cannot be taken over: %s", option.name,
                                      base.report.model.path, DiagnosticOf(applied).message),
                      {"try: the same options by hand"});
       }

@@ -7,10 +7,10 @@
 
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/analysis/enact.h"
-#include "analyzer/analysis/figures.h"
-#include "analyzer/analysis/study.h"
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/runtimes/figures.h"
+#include "analyzer/study/study.h"
 #include "cli/answers/answers.h"
 #include "cli/answers/batch_dim.h"
 #include "cli/answers/cards.h"
@@ -38,27 +38,18 @@ const Card* SmallestOf(const std::vector<Card>& cards) {
 
 // The budget is --budget, else what the smallest card has; a share of what the step takes is known later.
 absl::StatusOr<PlanRequest> RequestOf(Options options, const Card* card) {
-  PlanRequest request;
+  PlanRequest request = options.plan_request;
   const std::optional<LocalCard> local = card != nullptr ? card->local : std::nullopt;
   if (card != nullptr && !card->name.empty()) options.gpu = card->name;  // by whose times costs are told
   request.budget_bytes = options.budget_bytes;
   if (!HasBudget(options) && card != nullptr) request.budget_bytes = card->usable_bytes;
-  request.budget_line = options.budget_line;
-  request.cost_line = options.cost_line;
   ASSIGN_OR_RETURN(request.clock, ClockOf(options, local ? &local->gpu : nullptr));
   if (!request.clock.unknown.empty() && !options.cost_line_given) request.cost_line = CostLine::kFlops;
-  if (options.offload && request.cost_line == CostLine::kFlops) {
+  if (request.offload && request.cost_line == CostLine::kFlops) {
     return UsageError("--offload is weighed in time, not in FLOPs", {"try: --cost-in time, with --gpu NAME"});
   }
-  RETURN_IF_ERROR(CheckHostLink(request.clock, options.offload, options.plan));
-  request.offload = options.offload;
-  request.host_bytes = options.host_bytes;
-  request.max_slowdown = options.max_slowdown;
-  request.method = options.method;
-  request.granularity = options.granularity;
+  RETURN_IF_ERROR(CheckHostLink(request.clock, request.offload, options.plan));
   request.time_limit_s = options.time_limit_s.value_or(0);
-  request.iteration_limit = options.iteration_limit;
-  request.stop = options.stop;
   if (options.plan) request.given = *options.plan;
   return request;
 }
@@ -157,7 +148,7 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
   RETURN_IF_ERROR(CheckNames(options.workload.run, *baseline.graph));
   RETURN_IF_ERROR(CheckFreeze(options.workload.run, baseline));
   const bool on_device = request.budget_line == BudgetLine::kDevice;
-  const int64_t present_bytes = on_device ? baseline.training->device_bytes : baseline.training->peak_bytes;
+  const int64_t present_bytes = on_device ? baseline.training()->device_bytes : baseline.training()->peak_bytes;
   const Limit budget = BudgetLimit(options, present_bytes, "without a plan");
   if (HasBudget(options)) request.budget_bytes = budget.bytes;
   part.request = request;
@@ -191,7 +182,7 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
   baseline.diagnostics = model->diagnostics;
   baseline.diagnostics.insert(baseline.diagnostics.end(), part.answer.diagnostics.begin(),
                               part.answer.diagnostics.end());
-  for (Diagnostic& warning : UnmatchedTimes(request.clock, baseline.training->program)) {
+  for (Diagnostic& warning : UnmatchedTimes(request.clock, baseline.training()->program)) {
     baseline.diagnostics.push_back(std::move(warning));
   }
   for (Diagnostic& warning : UnmatchedPatterns(options.workload.run, baseline)) {

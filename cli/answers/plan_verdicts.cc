@@ -20,7 +20,7 @@ absl::StatusOr<PlannedNeed> NeedWith(Study& study, Workload workload, const Modu
     for (const PlannedSegment& planned : plan->segments) workload.run.segments.push_back(planned.segment);
   }
   ASSIGN_OR_RETURN(const Analysis analysis, study.AskWithRange(workload));
-  const RunFigures& figures = *analysis.training;
+  const RunFigures& figures = *analysis.training();
   PlannedNeed need{NeedOf(figures), {figures.peak_bytes, figures.peak_bytes, figures.peak_bytes}};
   if (figures.peak_high_bytes > 0) {
     need.live.low_bytes = figures.peak_low_bytes;

@@ -134,7 +134,7 @@ bool MatchesInPlace(const std::string& pattern, const Analysis& analysis) {
   if (pattern.empty() || !InPlaceWord(pattern).empty()) return true;
   const std::optional<NamePattern> compiled = NamePattern::Compile(pattern);
   const std::set<std::string> modules =
-      ModulesOf(analysis.training ? analysis.training->program : analysis.inference->program);
+      ModulesOf(analysis.training() ? analysis.training()->program : analysis.inference()->program);
   return std::any_of(modules.begin(), modules.end(),
                      [&](const std::string& path) { return compiled->FoundIn(path); }) ||
          std::any_of(analysis.graph->nodes.begin(), analysis.graph->nodes.end(),
@@ -145,14 +145,14 @@ bool MatchesInPlace(const std::string& pattern, const Analysis& analysis) {
 
 std::vector<Diagnostic> UnmatchedPatterns(const Run& run, const Analysis& analysis) {
   std::vector<Diagnostic> warnings;
-  if ((analysis.training || analysis.inference) && !MatchesInPlace(run.inplace, analysis)) {
+  if ((analysis.training() || analysis.inference()) && !MatchesInPlace(run.inplace, analysis)) {
     warnings.push_back(NoMatch("--inplace", run.inplace, "node and no module", "--by layer -n 0"));
     warnings.back().message =
         absl::StrFormat("--inplace '%s' matches no node and no module, so nothing runs in place", run.inplace);
   }
-  if (!analysis.training) return warnings;
+  if (!analysis.training()) return warnings;
   if (run.checkpointed.empty()) return warnings;
-  const std::set<std::string> modules = ModulesOf(analysis.training->program);
+  const std::set<std::string> modules = ModulesOf(analysis.training()->program);
   for (const std::string& pattern : run.checkpointed) {
     const std::optional<NamePattern> compiled = NamePattern::Compile(pattern);
     const bool matched =

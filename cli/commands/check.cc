@@ -8,10 +8,10 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/analysis/analysis.h"
-#include "analyzer/analysis/study.h"
 #include "analyzer/check/findings.h"
 #include "analyzer/graph/bytes.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/study/study.h"
 #include "cli/answers/answers.h"
 #include "cli/answers/batch_dim.h"
 #include "cli/answers/cards.h"
@@ -159,7 +159,7 @@ absl::StatusOr<Answer> RunCheck(const Options& given_options) {
   report.notes = CheckExport(study, workload, analysis);
   report.notes.push_back(BatchNote(study, given, analysis));
   NameSizes(given, workload.bindings, report.notes.back());
-  if (!cards.empty() || HasBudget(options)) {
+  if (HasLimit(options)) {
     ASSIGN_OR_RETURN(const std::vector<Diagnostic> verdicts, Verdicts(study, workload, cards, options));
     report.notes.insert(report.notes.begin(), verdicts.begin(), verdicts.end());
   }

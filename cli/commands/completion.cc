@@ -78,9 +78,9 @@ std::string Bash() {
     absl::StrAppendFormat(&text, "    %s) %s; return;;\n", NamesOf(row, "|"), action);
   }
   text += "  esac\n  local options words files\n  case \"${COMP_WORDS[1]}\" in\n";
-  const CommandRow& usual = CommandRows().front();
+  const CommandRow& by_default = CommandRows().front();
   for (const CommandRow& row : CommandRows()) {
-    if (row.bit == usual.bit) continue;
+    if (row.bit == by_default.bit) continue;
     absl::StrAppendFormat(&text, "    %s) options='%s' words='%s' files='%s';;\n", row.name, OptionNames(row),
                           WordsFor(row), row.files);
   }
@@ -99,7 +99,7 @@ std::string Bash() {
                         "  fi\n"
                         "}\n"
                         "complete -o filenames -F _onnx_mem onnx-mem\n",
-                        OptionNames(usual), usual.files, usual.files, CommandNames());
+                        OptionNames(by_default), by_default.files, by_default.files, CommandNames());
   return text;
 }
 
@@ -141,7 +141,7 @@ std::string Zsh() {
     }
     for (std::string_view name : {row.short_name, row.long_name}) {
       if (name.empty()) continue;
-      absl::StrAppendFormat(&text, "    '%s%s[%s]%s' \\\n", row.repeatable ? "*" : "", name, ZshText(row.help), value);
+      absl::StrAppendFormat(&text, "    '%s%s[%s]%s' \\\n", row.setter.repeatable ? "*" : "", name, ZshText(row.help), value);
     }
   }
   absl::StrAppendFormat(
@@ -176,10 +176,10 @@ std::string Fish() {
     absl::StrAppendFormat(&text, "complete -c onnx-mem -n '__fish_seen_subcommand_from %s' -k -x -a '%s'\n", row.name,
                           operands);
   }
-  const CommandRow& usual = CommandRows().front();
+  const CommandRow& by_default = CommandRows().front();
   for (const OptionRow& row : OptionRows()) {
     text += "complete -c onnx-mem";
-    if ((row.commands & usual.bit) == 0) {  // of some commands alone
+    if ((row.commands & by_default.bit) == 0) {  // of some commands alone
       std::string names;
       for (const CommandRow& command : CommandRows()) {
         if ((row.commands & command.bit) != 0) absl::StrAppendFormat(&names, " %s", command.name);

@@ -19,6 +19,9 @@ std::string ShortHelp();
 // Usage and every option of `command`.
 std::string LongHelp(const CommandRow& command);
 
+// Commands and options, all of them, for who makes something from them: scripts/reference.
+std::string HelpJson();
+
 // "onnx-mem compare A B [C...] [options]".
 std::string Usage(const CommandRow& command);
 

@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/analysis/analysis.h"
-#include "analyzer/analysis/study.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/study/study.h"
 #include "cli/answers/answers.h"
 #include "cli/answers/cards.h"
 #include "cli/answers/runtime_of_file.h"
@@ -127,8 +127,8 @@ absl::StatusOr<Answer> AnalyzeModels(const Options& given) {
   for (size_t i = 0; i < files.size(); ++i) {
     const std::string& path = options.operands[i];
     Study study(files[i]);
-    const bool judged = !cards.empty() || HasBudget(options);
-    ASSIGN_OR_RETURN(const Analysis analysis, judged ? study.AskWithRange(workload) : study.Expected(workload));
+    ASSIGN_OR_RETURN(const Analysis analysis,
+                     HasLimit(options) ? study.AskWithRange(workload) : study.Expected(workload));
     const RunSummary run = Summarize(analysis);
     ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsOfRun(study, run, workload, cards, options));
     const std::optional<Verdict> verdict = VerdictOf({run}, limits);

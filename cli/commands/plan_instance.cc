@@ -19,9 +19,9 @@ absl::StatusOr<Answer> PlanInstance(const Options& options) {
   }
   ASSIGN_OR_RETURN(const StepGraph graph, ReadInstance(options.instance_file));
   SolveOptions solve;
-  solve.method = options.method;
+  solve.method = options.plan_request.method;
   solve.time_limit_s = options.time_limit_s.value_or(solve.time_limit_s);
-  solve.iteration_limit = options.iteration_limit;
+  solve.iteration_limit = options.plan_request.iteration_limit;
   ASSIGN_OR_RETURN(const Solution solution, Solve(graph, *options.budget_bytes, solve));
   const bool json = options.format == "json";
   return Answer{json ? SolutionToJson(solution) + "\n" : SolutionText(graph, *options.budget_bytes, solution),

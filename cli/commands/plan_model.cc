@@ -10,7 +10,7 @@
 namespace onnx_mem {
 namespace {
 
-absl::StatusOr<Answer> AnswerAsAsked(const Answered& answered, const Options& options) {
+absl::StatusOr<Answer> InItsForm(const Answered& answered, const Options& options) {
   if (options.emit.empty() || !answered.emit) return AnswerOf(answered, options);
   ASSIGN_OR_RETURN(EmittedCode code, answered.emit(options.emit));
   return Answer{.text = std::move(code.text),
@@ -22,10 +22,10 @@ absl::StatusOr<Answer> AnswerAsAsked(const Answered& answered, const Options& op
 
 absl::StatusOr<Answer> PlanModel(const Options& given) {
   ASSIGN_OR_RETURN(Options options, WithPlanFile(given));
-  options.stop = &FirstInterrupt();
+  options.plan_request.stop = &FirstInterrupt();
   ASSIGN_OR_RETURN(const Answered answered, AnswerPlan(options));
-  absl::StatusOr<Answer> answer = AnswerAsAsked(answered, options);
-  if (answer.ok() && *options.stop) answer->warnings.push_back(InterruptedNote());
+  absl::StatusOr<Answer> answer = InItsForm(answered, options);
+  if (answer.ok() && *options.plan_request.stop) answer->warnings.push_back(InterruptedNote());
   return answer;
 }
 

@@ -35,7 +35,7 @@ void ReadInterval(const Json& object, std::string_view key, int64_t& low, int64_
   high = interval->at(1).get<int64_t>();
 }
 
-// nullopt where the mode was not asked for, or the figures are not there.
+// nullopt where the part was not analyzed, or the figures are not there.
 std::optional<PartSummary> PartAt(const Json& run, const char* key) {
   const auto found = run.find(key);
   if (found == run.end() || !found->is_object() || !found->contains("peak_bytes")) return std::nullopt;
@@ -112,10 +112,7 @@ absl::StatusOr<ComparedSide> ParseSavedReport(std::string_view text, const std::
   side.report.model.path = path;
   if (const auto model = document.find("model"); model != document.end() && model->is_object()) {
     side.report.model.producer = TextAt(*model, "producer");
-    side.report.model.nodes = IntAt(*model, "nodes");
-    side.report.model.parameters = IntAt(*model, "parameters");
-    side.report.model.parameter_bytes = IntAt(*model, "parameter_bytes");
-    side.report.model.buffer_bytes = IntAt(*model, "buffer_bytes");
+    for (const ModelRow& row : kModelRows) side.report.model.*row.value = IntAt(*model, row.key);
   }
   if (const auto assumed = document.find("assumptions"); assumed != document.end() && assumed->is_object()) {
     for (const auto& [name, value] : assumed->items()) {

@@ -1,8 +1,8 @@
 // Options -> whether they contradict each other; each alone was checked when it was parsed.
 #include "absl/strings/str_format.h"
-#include "analyzer/allocators/allocator.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/runtimes/runtime.h"
 #include "cli/options/option_values.h"
 #include "cli/options/options.h"
 #include "report/parts/formats.h"
@@ -46,7 +46,7 @@ absl::Status CheckBudgetShare(const Options& options) {
 
 absl::Status CheckRuntime(const Options& options) {
   const Workload& workload = options.workload;
-  const bool sessions = RunsSessions(workload.allocator);
+  const bool sessions = !RuntimeOf(workload).eager;
   if (options.runtime == Runtime::kOnnxruntime) {
     if (workload.mode != Mode::kInference) {
       return UsageError("--for onnxruntime is about inference", {"try: --for pytorch   # for a training step"});

@@ -1,5 +1,5 @@
-// Every option of the program as one row: how it is written, which commands take it, what it sets. Parsing, --help
-// and shell completions are made from these rows, so a new option is a row here and nothing else.
+// Every option of the program as one row of include/onnx_mem/question.inc: how it is written, which commands take it,
+// what it sets. Parsing, --help, the manual page, completions and the library's questions are loops over these rows.
 #ifndef ONNX_MEM_CLI_OPTIONS_OPTION_TABLE_H_
 #define ONNX_MEM_CLI_OPTIONS_OPTION_TABLE_H_
 
@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "cli/options/option_setters.h"
 #include "cli/options/options.h"
 
 namespace onnx_mem {
@@ -28,6 +29,15 @@ inline constexpr CommandSet kFitCommand = 64;
 inline constexpr CommandSet kManCommand = 128;
 inline constexpr CommandSet kEveryCommand = ~CommandSet{0};
 
+// Those that enact models: they take every option that describes the workload or the form of a report.
+inline constexpr CommandSet kRuns = kAnalyzeCommand | kCompareCommand | kFitCommand;
+inline constexpr CommandSet kSteps = kRuns | kPlanCommand;  // and those that plan its training step
+
+// The member of a struct of onnx_mem.h that says the same, as C++ writes it; "" where there is none.
+struct LibraryMember {
+  std::string_view of, type, name, initial;
+};
+
 struct OptionRow {
   std::string_view short_name;  // "-b", or ""
   std::string_view long_name;   // "--batch"
@@ -36,13 +46,34 @@ struct OptionRow {
   OptionGroup group;
   CommandSet commands;
   std::string_view help;
-  absl::Status (*apply)(std::string_view value, Options& options);
-  bool repeatable = false;                        // else the last one given counts
-  std::vector<std::string> (*names)() = nullptr;  // of another table's rows, the choices in place of `value`
-  std::vector<std::string> (*words)() = nullptr;  // that people mean, of all that it takes; for completions
+  OptionSetter setter;
+  LibraryMember library;
+
+  // Sets what `text` says. Error: usage.
+  absl::Status Apply(std::string_view text, Options& options) const;
+
+  // The same for a value that is no text. Error: internal, where the option is of another kind.
+  template <class Kind>
+  absl::Status Set(Kind it, Options& options) const {
+    const SetterOf<Kind>* set = std::get_if<SetterOf<Kind>>(&setter.set);
+    if (set == nullptr) return absl::InternalError(absl::StrFormat("%s takes a %s", long_name, kind()));
+    return (*set)(std::move(it), options);
+  }
+
+  // Its kind of value: "count".
+  std::string_view kind() const { return kKindNames[setter.set.index()]; }
 };
 
 absl::Span<const OptionRow> OptionRows();
+
+// nullptr where no option has this name: "--batch", "-b".
+const OptionRow* OptionNamed(std::string_view name);
+
+// What messages call it.
+std::string_view DisplayName(const OptionRow& row);
+
+// `status` of applying a value to `row`, with the option's name in front.
+absl::Status WithName(const absl::Status& status, const OptionRow& row);
 
 // The heading of `group` in --help.
 std::string_view TitleOf(OptionGroup group);

@@ -13,6 +13,7 @@
 #include "analyzer/graph/name_pattern.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/graph/suggest.h"
+#include "analyzer/run/decimal.h"
 #include "report/parts/formats.h"
 
 namespace onnx_mem {
@@ -95,11 +96,18 @@ absl::StatusOr<int64_t> ParseSize(std::string_view text) {
   return UsageError(absl::StrFormat("'%s' is a number without a unit", text), {meant});
 }
 
-absl::StatusOr<int64_t> ParseCount(std::string_view text, int64_t least) {
+absl::StatusOr<int64_t> ParseCount(std::string_view text) {
   const std::optional<int64_t> number = WholeNumber(text);
   if (!number) return UsageError(absl::StrFormat("'%s' is not a whole number", text));
-  if (*number < least) return UsageError(absl::StrFormat("'%s' is less than %d", text, least));
   return *number;
+}
+
+absl::Status CheckBatches(const std::vector<int64_t>& batches) {
+  if (batches.size() > kMostBatches) return UsageError(absl::StrFormat("these are more than %d batches", kMostBatches));
+  for (const int64_t batch : batches) {
+    if (batch < 1) return UsageError(absl::StrFormat("'%d': a batch is at least 1", batch));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<int64_t>> ParseBatches(std::string_view text) {
@@ -155,33 +163,24 @@ absl::StatusOr<std::pair<std::string, Dims>> ParseInputShape(std::string_view te
 }
 
 absl::StatusOr<double> ParseProbability(std::string_view text) {
-  double number = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || std::signbit(number) || !(number < 1)) {
-    return UsageError(absl::StrFormat("'%s' is not a probability from 0 to less than 1, nor the word file", text));
-  }
-  return number;
+  const std::optional<double> number = DecimalNumber(text);
+  if (number && !std::signbit(*number) && *number < 1) return *number;
+  return UsageError(absl::StrFormat("'%s' is not a probability from 0 to less than 1, nor the word file", text));
 }
 
 absl::StatusOr<double> ParseSeconds(std::string_view text) {
-  double number = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || !(number >= 0 && number <= 1e9)) {
-    return UsageError(absl::StrFormat("'%s' is not a number of seconds", text));
-  }
-  return number;
+  const std::optional<double> number = DecimalNumber(text);
+  if (number && *number >= 0 && *number <= 1e9) return *number;
+  return UsageError(absl::StrFormat("'%s' is not a number of seconds", text));
 }
 
 absl::StatusOr<double> ParsePercent(std::string_view text) {
   std::string_view digits = text;
   if (!digits.empty() && digits.back() == '%') digits.remove_suffix(1);
   while (!digits.empty() && digits.back() == ' ') digits.remove_suffix(1);
-  double number = -1;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error != std::errc() || end != digits.data() + digits.size() || !(number >= 0 && number <= 1e9)) {
-    return UsageError(absl::StrFormat("'%s' is not a percentage", text), {"for example: 2%"});
-  }
-  return number;
+  const std::optional<double> number = DecimalNumber(digits);
+  if (number && *number >= 0 && *number <= 1e9) return *number;
+  return UsageError(absl::StrFormat("'%s' is not a percentage", text), {"for example: 2%"});
 }
 
 absl::StatusOr<double> ParseShare(std::string_view text) {

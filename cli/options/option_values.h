@@ -28,11 +28,13 @@ absl::Status UnknownChoice(std::string_view text, const std::vector<std::string>
 // The value of --inplace that `text` means where it is no pattern: "auto" of "Auto"; "" for a pattern.
 std::string_view InPlaceWord(std::string_view text);
 
-// A whole number of at least `least`.
-absl::StatusOr<int64_t> ParseCount(std::string_view text, int64_t least);
+// A whole number.
+absl::StatusOr<int64_t> ParseCount(std::string_view text);
 
 // "64", "1,8,64" and "1..4" (every number from 1 to 4), in the order given without repetition; at most 1024 batches.
 absl::StatusOr<std::vector<int64_t>> ParseBatches(std::string_view text);
+// OK iff they make one question: each at least 1, and not too many.
+absl::Status CheckBatches(const std::vector<int64_t>& batches);
 
 // "layer1,layer2.0" -> its names without the spaces around them; none is empty.
 absl::StatusOr<std::vector<std::string>> ParseNames(std::string_view text);
@@ -75,12 +77,12 @@ struct Choice {
 };
 
 // Sets `field` to the value that `choices` give for `text`.
-template <class T, size_t n>
-absl::Status Choose(std::string_view text, const std::array<Choice<T>, n>& choices, T& field) {
+template <class T, size_t n, class Field>
+absl::Status Choose(std::string_view text, const std::array<Choice<T>, n>& choices, Field& field) {
   std::vector<std::string> names, others;
   for (const Choice<T>& choice : choices) {
     if (SameWord(text, choice.name) || HasWord(choice.also, text)) {
-      field = choice.value;
+      field = Field(choice.value);
       return absl::OkStatus();
     }
     names.emplace_back(choice.name);

@@ -17,13 +17,7 @@
 namespace onnx_mem {
 namespace {
 
-const OptionRow* RowOfWord(std::string_view word) {
-  const std::string_view name = word.substr(0, word.find('='));
-  for (const OptionRow& row : OptionRows()) {
-    if (!name.empty() && (name == row.long_name || name == row.short_name)) return &row;
-  }
-  return nullptr;
-}
+const OptionRow* RowOfWord(std::string_view word) { return OptionNamed(word.substr(0, word.find('='))); }
 
 // Index of the word that names a command: the first that is neither an option nor an option's value.
 size_t IndexOfCommand(const std::vector<std::string>& arguments) {
@@ -35,8 +29,6 @@ size_t IndexOfCommand(const std::vector<std::string>& arguments) {
   }
   return arguments.size();
 }
-
-std::string_view DisplayName(const OptionRow& row) { return row.long_name.empty() ? row.short_name : row.long_name; }
 
 // The words of a command line by option, as written; nothing is interpreted yet.
 struct Words {
@@ -122,14 +114,6 @@ absl::Status CheckOperands(const std::vector<std::string>& operands, const Comma
   return UsageError(absl::StrFormat("unexpected argument '%s'", operands[command.most_operands]));
 }
 
-// `status` of applying the value of `row`, with the option's name in front.
-absl::Status WithName(const absl::Status& status, const OptionRow& row) {
-  if (status.ok()) return status;
-  const Diagnostic diagnostic = DiagnosticOf(status);
-  return ErrorStatus(status.code(), diagnostic.code, absl::StrFormat("%s: %s", DisplayName(row), diagnostic.message),
-                     diagnostic.details);
-}
-
 absl::Status Apply(const Words& words, Options& options) {
   absl::Status first;
   for (const auto& [row, values] : words.values) {
@@ -137,7 +121,7 @@ absl::Status Apply(const Words& words, Options& options) {
       // All are applied even after an error, so that it can be told in the format that was asked for.
       const bool lacks_value = value.empty() && !row->value.empty();  // --freeze "$UNSET", which would match everything
       const absl::Status status = lacks_value ? UsageError(absl::StrFormat("%s needs a value", DisplayName(*row)))
-                                              : WithName(row->apply(value, options), *row);
+                                              : WithName(row->Apply(value, options), *row);
       if (first.ok()) first = status;
     }
   }

@@ -3,7 +3,6 @@
 #ifndef ONNX_MEM_CLI_OPTIONS_OPTIONS_H_
 #define ONNX_MEM_CLI_OPTIONS_OPTIONS_H_
 
-#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -43,18 +42,10 @@ struct Options {
   std::optional<std::vector<Segment>> plan;  // what it says, once it is read
 
   // plan
-  std::string instance_file;  // --instance: a step graph in place of a model
-  std::string method = "auto";
-  const std::atomic<bool>* stop = nullptr;  // ends a search with what it has found; no option sets it
-  std::optional<double> time_limit_s;       // 0: none; unset: what is planned has one of its own
-  int64_t iteration_limit = 0;              // 0: none
-  BudgetLine budget_line = BudgetLine::kDevice;
-  CostLine cost_line = CostLine::kTime;
+  std::string instance_file;           // --instance: a step graph in place of a model
+  PlanRequest plan_request;            // what options say of it: not its budget, its clock or a plan to choose
+  std::optional<double> time_limit_s;  // 0: none; unset: what is planned has one of its own
   bool cost_line_given = false;
-  std::optional<double> max_slowdown;
-  Granularity granularity = Granularity::kModule;
-  bool offload = false;  // --offload, or --host-memory
-  std::optional<int64_t> host_bytes;
   bool max_batch = false;  // --max-batch: the largest batch within the budget
   std::string emit;        // --emit: "pytorch" or "json"; empty: the report
 

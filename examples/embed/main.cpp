@@ -18,11 +18,11 @@ int main(int argc, char** argv) {
   const mem::Result<mem::Model> model = mem::Model::Open(argv[1]);
   if (!model) return Fail(model.error());
 
-  mem::Workload workload;
-  workload.batches = {std::atoll(argv[2])};
-  workload.mode = "train";
-  workload.gpu = argv[3];
-  const mem::Result<mem::Analysis> analysis = model->Analyze(workload);
+  mem::Question question;
+  question.batches = {std::atoll(argv[2])};
+  question.mode = "train";
+  question.gpu = argv[3];
+  const mem::Result<mem::Analysis> analysis = model->Analyze(question);
   if (!analysis) return Fail(analysis.error());
 
   const mem::Figures& training = *analysis->runs.front().training;

@@ -1,13 +1,13 @@
-// onnx-mem as a library: what training and inference of a PyTorch model need, told from its ONNX file.
+// onnx-mem as a library: what training and inference of a PyTorch model need, read off its ONNX file.
 //
 //   #include <onnx_mem/onnx_mem.h>
 //   namespace mem = onnx_mem::api;
 //
 //   const mem::Result<mem::Model> model = mem::Model::Open("resnet50.onnx");
 //   if (!model) return Fail(model.error());  // .code is "not-found"
-//   mem::Workload workload;
-//   workload.batches = {64}, workload.gpu = "RTX 4090";
-//   const auto analysis = model->Analyze(workload);
+//   mem::Question question;
+//   question.batches = {64}, question.gpu = "RTX 4090";
+//   const auto analysis = model->Analyze(question);
 //   if (analysis) std::cout << (analysis->fits ? "fits\n" : "does not fit\n")
 //                           << *analysis->report.Render();  // the screen that the command onnx-mem prints
 // A question here is a command there: the same options with the same defaults, the same figures, errors and texts.
@@ -16,7 +16,7 @@
 //
 // The names stand in onnx_mem::api, beside and never among those of the implementation. Nothing is thrown but by
 // Result::value() and where memory runs out for an answer; nothing is printed; the same question has the same answer.
-// Any number of threads may ask, also of one Model. Only the standard library and figures.inc beside it are included.
+// Any number of threads may ask, also of one Model. Only the standard library and the tables beside it are included.
 #ifndef ONNX_MEM_ONNX_MEM_H_
 #define ONNX_MEM_ONNX_MEM_H_
 
@@ -78,59 +78,39 @@ class [[nodiscard]] Result {
 struct Segment {
   std::vector<std::string> modules, nodes;
   std::vector<std::string> keep;  // framework operators whose results are kept and not computed again
-  // Told by plans: what it saves at the end of the forward, and the work of its second run.
-  int64_t saves_bytes = 0, recompute_flops = 0;
+#define ONNX_MEM_SEGMENT(member, ...) int64_t member = 0;  // of a plan that was found
+#include "figures.inc"
 };
 
-// What is asked about a model: how it runs and where. What the file does not say has the command's default; what the
-// command of a question does not take, as compare no card, is an error (usage).
-struct Workload {
-  std::vector<int64_t> batches;         // dim 0 of the inputs; several: a run each; none: the file's, else 1
-  std::map<std::string, int64_t> dims;  // symbolic dimensions
-  std::map<std::string, std::vector<int64_t>> inputs;  // whole shapes of inputs
-  std::string mode = "both";                           // both, train, infer
-  std::string dtype = "file", amp = "none";      // file, fp32, fp16, bf16: as if converted; none, fp16, bf16: autocast
-  std::string optimizer = "adam";                // none, sgd, adamw ..., or a number: bytes of state per parameter
-  std::string optimizer_impl = "foreach";        // foreach, for-loop, fused
-  bool weight_decay = false;                     // the optimizer adds it to the gradients
-  int64_t accumulate = 1, sessions = 1;          // batches per optimizer step; onnxruntime's sessions in one process
-  std::string loss = "auto";                     // auto, sum, mean, cross-entropy, mse, none
-  std::vector<std::string> freeze, lora;         // regexes over parameters that are not trained; adapters: "8:q_proj"
-  std::string base_bits;                         // with lora, of the frozen linear layers: "4", "4-double", "8"
-  std::vector<std::string> requires_grad, hold;  // inputs that get a gradient; tensors that a Python variable keeps
-  std::vector<std::string> checkpointed;         // regexes over modules that the code checkpoints already
-  std::vector<Segment> segments;                 // a checkpoint plan to apply; of Model::Plan: to measure beside others
-  std::string inplace = "auto";                  // auto, norms, all, none, or a regex
-  std::string attention = "auto";                // auto, eager, math, flash, efficient
-  std::string bn = "auto", tied = "auto";        // auto, as-is, unfold; auto, yes, no
-  std::string dropout = "auto";                  // auto, file, a probability, or probability:regex
-  std::vector<std::string> no_rewrite;           // operators to take as the file spells them
-  std::string runtime = "auto", device = "gpu";  // --for: auto, pytorch, onnxruntime; of its sessions: gpu, cpu
-  std::string allocator = "pytorch";             // pytorch, pytorch-expandable, ort, exact
-  std::string torch;                             // the version of PyTorch that runs it, "2.4"; "": the exporter's
-  bool cudnn_benchmark = false;                  // torch.backends.cudnn.benchmark is on
-  std::string gpu;                               // a card of `onnx-mem gpus`, or local; several with commas
-  std::optional<int64_t> gpu_memory_bytes, budget_bytes;  // of a card without a name; of what is needed on any
-  std::string cost_file;                                  // csv of measured times, in place of estimates
-};
+using Sizes = std::map<std::string, int64_t>;                // of dimensions
+using Shapes = std::map<std::string, std::vector<int64_t>>;  // of inputs
 
-// What a report lists; figures do not depend on it.
+// A question about a model: how it runs and where. The members are the rows of question.inc, each with its type, name
+// and default, the option that it is on the command line and what it means; docs/reference.md is the same as a page.
+// What the file does not say has the command's default; what the command of a question does not take, as compare no
+// card, is an error (usage).
+//
+//   std::vector<int64_t> batches;       // --batch: several: a run each; none: the file's, else 1
+//   std::string optimizer = "adam";     // --optimizer
+//   std::vector<Segment> segments;      // a checkpoint plan to apply; of Model::Plan: to measure beside others
+//   ...
+struct Question {
+#define ONNX_MEM_QUESTION(type, member, initial) type member = initial;
+#include "question.inc"
+};
+using Workload = Question;  // as it was called first
+
+// What a report lists; figures do not depend on it. `by` is "" or one of the words of --by; `top` empty: 8.
 struct Listing {
-  std::string by;              // "", layer, op, tensor, shape, category, step
-  std::optional<int64_t> top;  // rows of a list, 0 for all; empty: 8
-  bool verbose = false;
+#define ONNX_MEM_LISTING(type, member, initial) type member = initial;
+#include "question.inc"
 };
 
+// How Model::Plan looks for a plan. `cost_in` "" is "time" with a cost_file, else "flops"; `max_slowdown` 0.1 is at
+// most a tenth more work. Limits of 0 are none; without one of time, any machine finds the same plans.
 struct PlanOptions {
-  std::string method = "auto";                               // auto, none, sqrt, chen, chain, dag
-  std::string granularity = "module", budget_on = "device";  // module, op; device, live
-  std::string cost_in;                                       // flops, time; "": time with a cost_file, else flops
-  std::optional<double> max_slowdown;                        // 0.1: at most a tenth more work
-  bool max_batch = false, offload = false;   // plan the largest batch that fits; saved tensors may go to the host
-  std::optional<int64_t> host_memory_bytes;  // at most this much there
-  // Of processor time, and of enactments by each method; 0: none. Without the first, any machine finds the same plans.
-  double time_limit_s = 0;
-  int64_t iterations = 0;
+#define ONNX_MEM_PLANNING(type, member, initial) type member = initial;
+#include "question.inc"
 };
 
 // What was found besides the answer.
@@ -175,14 +155,15 @@ struct Figures {
 };
 struct Run {
   int64_t batch = 1;
-  std::optional<Figures> training, inference;  // as far as Workload::mode asks
+  std::optional<Figures> training, inference;  // as far as Question::mode asks
 #define ONNX_MEM_PASS(member, ...) int64_t member = 0;
-#define ONNX_MEM_PLAN_PASS(member, ...) std::optional<int64_t> member;  // with Workload::segments
+#define ONNX_MEM_PLAN_PASS(member, ...) std::optional<int64_t> member;  // with Question::segments
 #include "figures.inc"
 };
 struct ModelSummary {
   std::string path, producer;
-  int64_t nodes = 0, parameters = 0, parameter_bytes = 0, buffer_bytes = 0;
+#define ONNX_MEM_MODEL(member, ...) int64_t member = 0;
+#include "figures.inc"
 };
 struct Answer {
   std::vector<std::pair<std::string, std::string>> assumptions;  // ("optimizer", "adam")
@@ -196,14 +177,14 @@ struct Held {
 struct Analysis : Answer {
   ModelSummary model;
   std::vector<Run> runs;   // one per batch; of several cards as on the first
-  bool fits = true;        // every run every card, the memory and the budget that were asked about
+  bool fits = true;        // every run every card, the memory and the budget of the question
   std::vector<Held> held;  // those, in that order
 };
 
 struct Plan {
   int64_t id = 0;
   std::string method, label;                    // none, sqrt, chen, chain, dag, habit, given; "layer1", "7 blocks"
-  std::vector<Segment> segments;                // what Workload::segments takes
+  std::vector<Segment> segments;                // what Question::segments takes
   std::map<std::string, std::string> settings;  // of the process's environment; the rows that follow are with them
 #define ONNX_MEM_PLAN_PEAK(member, ...) int64_t member = 0;
 #define ONNX_MEM_COST(type, member, ...) type member = 0;
@@ -227,9 +208,8 @@ struct Fitting : Answer {
     int64_t device_bytes = 0;   // at `batch`
     Interval device_interval;
     bool fits = false;  // verdict is not does-not-fit
-    // High fits, expected fits, low does not. 0: not one sample; empty: the file's batch is fixed, none is impossible.
-    std::optional<int64_t> safe_batch, largest_batch, impossible_from;
-    bool at_least = false;  // nothing larger was looked at
+#define ONNX_MEM_BATCH(type, member, ...) type member = {};
+#include "figures.inc"
   };
   struct Card {
     std::string name;  // "" for a size
@@ -247,7 +227,7 @@ struct Fitting : Answer {
   ModelSummary model;
   int64_t batch = 1;
   bool fits = false;        // every card
-  std::vector<Card> cards;  // those of Workload::gpu, then gpu_memory_bytes, then budget_bytes
+  std::vector<Card> cards;  // those of Question::gpu, then gpu_memory_bytes, then budget_bytes
   std::vector<Way> ways;    // to make the batch fit the first card that is too small, cheapest first
 };
 
@@ -272,18 +252,18 @@ class ONNX_MEM_EXPORT Model {
   static Result<Model> Open(const std::string& path);
   static Result<Model> Parse(std::string bytes, const std::string& name);  // `name` stands for the path
 
-  Result<Analysis> Analyze(const Workload& workload = {}, const Listing& listing = {}) const;
+  Result<Analysis> Analyze(const Question& question = {}, const Listing& listing = {}) const;
 
   // Of training, at one batch. The budget is budget_bytes, else gpu_memory_bytes, else what the card offers; without
   // one the knee of the curve is chosen. That nothing fits is an answer, not an error.
-  Result<Plans> Plan(const Workload& workload = {}, const PlanOptions& options = {}, const Listing& listing = {}) const;
+  Result<Plans> Plan(const Question& question = {}, const PlanOptions& options = {}, const Listing& listing = {}) const;
 
   // Wants a card, a memory or a budget. At most one batch: the one that is to fit.
-  Result<Fitting> Fit(const Workload& workload, const Listing& listing = {}) const;
+  Result<Fitting> Fit(const Question& question, const Listing& listing = {}) const;
 
   // The first model is the base. One batch for all or one for each; of one model, two batches or more. Lists by
   // layer alone. Where a peak grew by more than `max_increase` (0.02), `within` is false.
-  static Result<Comparison> Compare(const std::vector<Model>& models, const Workload& workload = {},
+  static Result<Comparison> Compare(const std::vector<Model>& models, const Question& question = {},
                                     std::optional<double> max_increase = {}, const Listing& listing = {});
 
   struct File;

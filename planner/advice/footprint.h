@@ -3,7 +3,7 @@
 #define ONNX_MEM_PLANNER_ADVICE_FOOTPRINT_H_
 
 #include "absl/status/statusor.h"
-#include "analyzer/analysis/study.h"
+#include "analyzer/study/study.h"
 
 namespace onnx_mem {
 

@@ -3,8 +3,8 @@
 #include <optional>
 #include <utility>
 
-#include "analyzer/allocators/allocator.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/runtimes/runtime.h"
 #include "planner/advice/batch_search.h"
 #include "planner/advice/fit.h"
 
@@ -33,7 +33,7 @@ void BatchNeeds::SetBatch(int64_t batch) {
 
 absl::StatusOr<int64_t> BatchNeeds::ExpectedAt(int64_t batch) {
   if (const auto known = known_.find(batch); known != known_.end()) return known->second.expected_bytes;
-  if (RunsSessions(workload_.allocator)) {  // whose range costs nothing
+  if (!RuntimeOf(workload_).eager) {  // whose range costs nothing
     ASSIGN_OR_RETURN(const Need need, At(batch));
     return need.expected_bytes;
   }

@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "analyzer/analysis/library_workspace.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/timeline.h"
+#include "analyzer/runtimes/library_workspace.h"
 
 namespace onnx_mem {
 namespace {

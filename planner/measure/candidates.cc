@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/analysis/segments.h"
+#include "analyzer/ops/ops.h"
 #include "planner/measure/node_runs.h"
 
 namespace onnx_mem {
@@ -244,21 +245,20 @@ class Finder {
   CandidateSet result_;
 };
 
-bool IsProduct(const Node& node) {
-  return node.op == "conv" || node.op == "linear" || node.op == "matmul" || node.op == "addmm" || node.op == "bmm";
-}
+// Whose results a segment may keep for its second run: aten.convolution, aten.mm and its like.
+bool IsKeptProduct(const OpFacts& op) { return IsConvolution(op) || op.family == OpFamily::kMatmul; }
 
 // Results can be kept where nothing overwrites them: torch refuses a kept tensor that has changed.
 bool CanKeepProducts(const Graph& graph, const Candidate& candidate) {
   bool products = false;
   for (int32_t i = candidate.first; i <= candidate.last; ++i) {
     const Node& node = graph.nodes[NodeId(i)];
-    products = products || IsProduct(node);
+    products = products || IsKeptProduct(node.op);
     const auto inplace = node.attributes.find("inplace");
     if (inplace == node.attributes.end()) continue;
     for (TensorId id : node.inputs) {
       const NodeId producer = id.valid() ? graph.tensors[id].producer : NodeId();
-      if (producer.valid() && IsProduct(graph.nodes[producer])) return false;
+      if (producer.valid() && IsKeptProduct(graph.nodes[producer].op)) return false;
     }
   }
   return products;

@@ -14,10 +14,10 @@
 #include "absl/status/statusor.h"
 #include "analyzer/allocators/allocator.h"
 #include "analyzer/analysis/analysis.h"
-#include "analyzer/analysis/figures.h"
-#include "analyzer/analysis/study.h"
 #include "analyzer/devices/roofline.h"
 #include "analyzer/run/run.h"
+#include "analyzer/runtimes/figures.h"
+#include "analyzer/study/study.h"
 #include "planner/measure/granularity.h"
 
 namespace onnx_mem {
@@ -57,9 +57,9 @@ struct Measured : PeakFigures {
 struct PlannedSegment {
   Segment segment;                 // as Run::segments takes it
   std::vector<std::string> nodes;  // of the file, in order
-  int64_t saves_bytes = 0;         // held at the end of the forward without it, minus with it alone
-  int64_t recompute_flops = 0;     // of its re-run
-  int64_t cost = 0;                // of its re-run, by the cost line
+#define ONNX_MEM_SEGMENT(member, ...) int64_t member = 0;
+#include "include/onnx_mem/figures.inc"
+  int64_t cost = 0;  // of its re-run, by the cost line
 };
 
 struct ModulePlan {

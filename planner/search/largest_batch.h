@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "analyzer/analysis/study.h"
+#include "analyzer/study/study.h"
 #include "planner/measure/plan.h"
 
 namespace onnx_mem {

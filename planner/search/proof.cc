@@ -7,10 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/allocators/cuda_allocator.h"
-#include "analyzer/analysis/library_workspace.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/timeline.h"
 #include "analyzer/run/work.h"
+#include "analyzer/runtimes/library_workspace.h"
 #include "planner/measure/step_graph.h"
 #include "solver/methods/solve.h"
 

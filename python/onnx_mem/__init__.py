@@ -5,16 +5,26 @@
     onnx_mem.measure(model, (x,), batch=64)             # the model's own code, counted on tensors without data
     onnx_mem.checkpoint(model, "4GiB", x, batch=64)     # a plan within the budget, on the model; restore(model) ends it
 
-A record is made by running forward on tensors without data: operators in order, where Python lets go of each value,
+A record is made by running forward on tensors without data: operators in order, where Python releases each value,
 parameters, buffers, sizes as functions of the batch, for evaluation and for training. docs/recording.md has the format.
 It needs torch; analyze, plan, fit and compare of files do not. Errors are onnx_mem.Error with a `code`.
 """
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import CannotRecord, Error, reported
+
+if TYPE_CHECKING:  # with every option of the command line as a keyword: commands.pyi
+    from .commands import analyze as analyze
+    from .commands import compare as compare
+    from .commands import fit as fit
+    from .commands import plan as plan
+    from .reports import Comparison as Comparison
+    from .reports import Fit as Fit
+    from .reports import Plan as Plan
+    from .reports import Report as Report
 
 __version__ = "0.1.0"
 _HOME = {

@@ -66,3 +66,31 @@ class InferenceFigures:
     context_bytes: int | None = None
     context_interval_bytes: list[int] | None = None
     peak_interval_bytes: list[int] | None = None
+
+
+@dataclasses.dataclass
+class FitFigures:
+    """The batches that fit a card. None where the file's batch is fixed.
+
+    Attributes:
+      safe_batch: the largest batch that fits at the high end of its range; 0: not one sample
+      largest_batch: the largest batch whose expected figure fits; 0: not one sample
+      impossible_from: from it on not even the low end fits; none where there is no such batch
+      at_least: no larger batch than largest_batch was looked at
+      safe_batch_high_bytes: the high end at safe_batch
+      next_safe_batch_high_bytes: the high end of one sample more
+      largest_batch_device_bytes: expected at largest_batch
+      next_batch_device_bytes: expected of one sample more
+      last_possible_batch_low_bytes: the low end of one sample less than impossible_from
+      impossible_from_low_bytes: the low end at impossible_from
+    """
+    safe_batch: int | None = None
+    largest_batch: int | None = None
+    impossible_from: int | None = None
+    at_least: bool | None = None
+    safe_batch_high_bytes: int | None = None
+    next_safe_batch_high_bytes: int | None = None
+    largest_batch_device_bytes: int | None = None
+    next_batch_device_bytes: int | None = None
+    last_possible_batch_low_bytes: int | None = None
+    impossible_from_low_bytes: int | None = None

@@ -6,7 +6,7 @@ import dataclasses
 import html
 from typing import Any
 
-from ._figures import InferenceFigures, TrainingFigures
+from ._figures import FitFigures, InferenceFigures, TrainingFigures
 
 
 @dataclasses.dataclass
@@ -71,7 +71,7 @@ class Report(Answer):
     """Of analyze. `training` and `inference` are those of the first batch, on the first of several cards.
 
     Attributes:
-      verdict: of all batches on all cards, and of the budget: the worst; None where nothing was asked about.
+      verdict: of all batches on all cards, and of the budget: the worst; None where nothing was requested.
       gpus: a card each: {"name", "memory_bytes", "usable_bytes", "verdict", "training", "inference"}.
     """
     runs: list[Run] = dataclasses.field(default_factory=list)
@@ -133,8 +133,8 @@ class Plan(Answer):
 
 
 @dataclasses.dataclass
-class Fit(Answer):
-    """Of fit. Batches are those of training where that was asked for; `training` and `inference` have each.
+class Fit(FitFigures, Answer):
+    """Of fit. Batches are those of training where that was requested; `training` and `inference` have each.
 
     Attributes:
       safe_batch: the largest that fits at the high end of its range.
@@ -142,16 +142,11 @@ class Fit(Answer):
       impossible_from: from it on not even the low end fits; None where there is no such batch.
     """
     fits: bool | None = None
-    verdict: str | None = None  # of the batch that was asked about
+    verdict: str | None = None  # of the batch that was requested
     device_bytes: int | None = None
     device_interval_bytes: list[int] | None = None
-    safe_batch: int | None = None
-    largest_batch: int | None = None
-    impossible_from: int | None = None
     over: str | None = None  # what is varied: "batch"
     gpus: list[dict[str, Any]] = dataclasses.field(default_factory=list)
-    largest_batch_device_bytes: int | None = None
-    next_batch_device_bytes: int | None = None
     gpu: dict[str, Any] = dataclasses.field(default_factory=dict)
     training: dict[str, Any] | None = None
     inference: dict[str, Any] | None = None

@@ -8,8 +8,6 @@
 namespace onnx_mem {
 namespace {
 
-Cell NumberOrUnknown(const std::optional<int64_t>& number) { return number ? Cell(*number) : Cell(); }
-
 std::string YesOrNo(bool yes) { return yes ? "yes" : "no"; }
 
 // The card that the ways are for: the first one that is too small.
@@ -20,9 +18,18 @@ const CardFit* SmallCard(const FitPart& fit) {
   return nullptr;
 }
 
-}  // namespace
+// A row for each of `ways`, which make the batch fit `card`; what they do not say is left open.
+void AddWays(const CardFit& card, int64_t batch, const Table& ways, Table& table) {
+  for (const Row& way : ways.rows) {
+    Row& row = table.rows.emplace_back(Row{card.name, card.usable_bytes, batch, card.parts.front().name});
+    for (size_t c = row.size(); c < table.columns.size(); ++c) {
+      const Cell* cell = FindCell(ways, way, table.columns[c].key);
+      row.push_back(cell != nullptr ? *cell : table.columns[c].key == "fits" ? Cell(YesOrNo(true)) : Cell());
+    }
+  }
+}
 
-Table FitTable(const FitPart& fit, const Table* ways, const Table* together) {
+Table WithoutRows() {
   Table table{"fit",
               "Does it fit",
               {{"gpu", "card"},
@@ -47,33 +54,27 @@ Table FitTable(const FitPart& fit, const Table* ways, const Table* together) {
               {},
               7};
   table.has_total = false;
+  return table;
+}
+
+}  // namespace
+
+Table FitTable(const FitPart& fit, const Table* ways, const Table* together) {
+  Table table = WithoutRows();
   for (const CardFit& card : fit.cards) {
     for (const CardFit::Part& part : card.parts) {
-      const BatchEdges batches = part.batches.value_or(BatchEdges());
-      const auto batch = [&](const FittingBatch& edge) { return part.batches ? Cell(edge.batch) : Cell(); };
-      table.rows.push_back({card.name, card.usable_bytes, fit.asked_batch, part.name, std::string(), std::string(),
+      const BatchFigures batches = BatchFiguresOf(part);
+      table.rows.push_back({card.name, card.usable_bytes, fit.batch, part.name, std::string(), std::string(),
                             std::string(), part.need.expected_bytes, YesOrNo(part.verdict != Verdict::kDoesNotFit),
-                            batch(batches.expected), NumberOrUnknown(batches.expected.device_bytes),
-                            NumberOrUnknown(batches.expected.device_bytes_beyond), Cell(), Cell(),
-                            std::string(NameOf(part.verdict)), part.need.low_bytes, part.need.high_bytes,
-                            batch(batches.safe), NumberOrUnknown(batches.impossible_from)});
+                            CellOf(batches.largest_batch), CellOf(batches.largest_batch_device_bytes),
+                            CellOf(batches.next_batch_device_bytes), Cell(), Cell(), std::string(NameOf(part.verdict)),
+                            part.need.low_bytes, part.need.high_bytes, CellOf(batches.safe_batch),
+                            CellOf(batches.impossible_from)});
     }
   }
   const CardFit* card = SmallCard(fit);
-  if (card == nullptr) return table;
-  for (const Row& run : together != nullptr ? together->rows : std::vector<Row>()) {
-    table.rows.push_back({card->name, card->usable_bytes, fit.asked_batch, card->parts.front().name,
-                          CellAt(*together, run, "change"), CellAt(*together, run, "flags"),
-                          CellAt(*together, run, "cost"), CellAt(*together, run, "device_bytes"), YesOrNo(true), Cell(),
-                          Cell(), Cell(), CellAt(*together, run, "ns_per_sample"), CellAt(*together, run, "numbers"),
-                          Cell(), Cell(), Cell(), Cell(), Cell()});
-  }
-  if (ways == nullptr) return table;
-  for (const Row& way : ways->rows) {
-    table.rows.push_back({card->name, card->usable_bytes, fit.asked_batch, card->parts.front().name,
-                          CellAt(*ways, way, "change"), CellAt(*ways, way, "flags"), CellAt(*ways, way, "cost"),
-                          CellAt(*ways, way, "device_bytes"), YesOrNo(true), CellAt(*ways, way, "largest_batch"),
-                          Cell(), Cell(), Cell(), Cell(), Cell(), Cell(), Cell(), Cell(), Cell()});
+  for (const Table* found : {together, ways}) {
+    if (card != nullptr && found != nullptr) AddWays(*card, fit.batch, *found, table);
   }
   return table;
 }

@@ -7,7 +7,7 @@
 
 namespace onnx_mem {
 
-// "fit": a row for each card and part as the run was asked for ("change" is empty), then a row for each way to make it
+// "fit": a row for each card and part as the question has it ("change" is empty), then a row for each way to make it
 // fit, which is of the first card that is too small.
 // `ways`: the report's table of them, or nullptr.
 Table FitTable(const FitPart& fit, const Table* ways, const Table* together);

@@ -23,10 +23,7 @@ void WriteModel(JsonWriter& json, const ModelSummary& model) {
   json.Key("opset").BeginObject(Layout::kOneLine);
   for (const auto& [domain, version] : model.opsets) json.Key(domain).Int(version);
   json.EndObject();
-  json.Add({{"nodes", model.nodes},
-            {"parameters", model.parameters},
-            {"parameter_bytes", model.parameter_bytes},
-            {"buffer_bytes", model.buffer_bytes}});
+  for (const ModelRow& row : kModelRows) json.Key(row.key).Int(model.*row.value);
   json.EndObject();
   json.Key("source").String(model.source.empty() ? "graph" : model.source);
 }

@@ -22,7 +22,7 @@ void WritePeak(JsonWriter& json, const PeakPlace& peak) {
 
 void WritePeaks(JsonWriter& json, const PeakFigures& figures, FigureOf of) {
   for (const PeakRow& row : kPeakRows) {
-    if (!row.is_told_of(of)) continue;
+    if (!row.is_of(of)) continue;
     json.Key(row.key);
     if (!row.is_known(figures)) {
       json.Null();

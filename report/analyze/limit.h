@@ -12,12 +12,12 @@ namespace onnx_mem {
 
 struct RunSummary;
 
-// A limit that was asked about.
+// A limit of the question.
 struct Limit {
   enum class Kind { kBudget, kGpu } kind = Kind::kBudget;
   std::string name;  // of the GPU, or ""
   int64_t bytes = 0;
-  std::string state = {};  // of the GPU in this machine, told in place of the size: "local, 20 GiB free of 24 GiB"
+  std::string state = {};  // of the GPU in this machine, shown in place of the size: "local, 20 GiB free of 24 GiB"
   std::optional<int64_t> memory_bytes = {};  // of the GPU, as nvidia-smi shows it
   // Of a budget that was given as a share: what of it, and what that is ("without the plan"; "" for the run itself).
   std::optional<double> percent = {};

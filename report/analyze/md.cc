@@ -58,7 +58,7 @@ std::string FitMarkdown(const Report& report, const FitPart& fit, const Screen& 
   std::string text;
   const std::string model = MarkdownText(BaseName(report.model.path));
   if (fit.cards.size() > 1) {
-    absl::StrAppendFormat(&text, "**%s, batch %d**\n\n", model, fit.asked_batch);
+    absl::StrAppendFormat(&text, "**%s, batch %d**\n\n", model, fit.batch);
     text += MarkdownTable(CardsTable(fit), 0, screen);
   } else {
     const CardFit& card = fit.cards.front();
@@ -66,8 +66,8 @@ std::string FitMarkdown(const Report& report, const FitPart& fit, const Screen& 
       const std::string size = FormatBytesIn(part.need.expected_bytes, screen.units);
       const std::string interval = IntervalText(part.need, size);
       absl::StrAppendFormat(
-          &text, "%s**%s, batch %d: %s needs %s%s** - %s\n\n", text.empty() ? "" : "\n", model, fit.asked_batch,
-          part.name, size, interval.empty() ? "" : absl::StrFormat(" (%s)", interval),
+          &text, "%s**%s, batch %d: %s needs %s%s** - %s\n\n", text.empty() ? "" : "\n", model, fit.batch, part.name,
+          size, interval.empty() ? "" : absl::StrFormat(" (%s)", interval),
           MarkdownText(VerdictText(part.need, {Limit::Kind::kGpu, card.name, card.usable_bytes}, screen.units)));
       for (const std::string& line : BatchLines(part, screen.units)) absl::StrAppendFormat(&text, "- %s\n", line);
     }

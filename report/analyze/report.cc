@@ -58,7 +58,7 @@ void AddTables(const ReportRequest& request, const Analysis& analysis, AnalyzePa
   if (wanted(By::kCategory)) report.tables.push_back(CategoryTable(analysis));
   if (const RunFigures* figures = MainFigures(analysis)) {
     if (wanted(By::kShape)) report.tables.push_back(ShapeTable(*figures));
-    // Only where it is asked for: it is as long as the run, and made of what other formats draw.
+    // Only with --by step: it is as long as the run, and made of what other formats draw.
     if (request.by == By::kStep) report.tables.push_back(StepTable(*figures));
     const Modules modules(analysis.parameters);
     if (wanted(By::kTensor)) report.tables.push_back(LiveTable(*figures, modules, all ? 0 : report.top));
@@ -69,8 +69,8 @@ void AddTables(const ReportRequest& request, const Analysis& analysis, AnalyzePa
     Table range = RangeTable(report);
     if (!range.rows.empty()) report.tables.push_back(std::move(range));
   }
-  if (analysis.inference && (all || (request.verbose && request.by == By::kNone))) {
-    Table skips = SkipTable(analysis.inference->program);
+  if (analysis.inference() && (all || (request.verbose && request.by == By::kNone))) {
+    Table skips = SkipTable(analysis.inference()->program);
     if (!skips.rows.empty()) report.tables.push_back(std::move(skips));
   }
   switch (request.by) {
@@ -95,16 +95,12 @@ std::string_view NameOf(Severity severity) {
   return "";
 }
 
-const RunFigures* MainFigures(const Analysis& analysis) {
-  return analysis.training != nullptr ? analysis.training.get() : analysis.inference.get();
-}
-
 RunSummary Summarize(const Analysis& analysis, const Clock* clock) {
   RunSummary run;
   static_cast<PassFigures&>(run) = analysis;
   run.batch = analysis.batch;
-  if (analysis.training) run.training = SummarizePart(*analysis.training, clock);
-  if (analysis.inference) run.inference = SummarizePart(*analysis.inference, clock);
+  if (analysis.training()) run.training = SummarizePart(*analysis.training(), clock);
+  if (analysis.inference()) run.inference = SummarizePart(*analysis.inference(), clock);
   return run;
 }
 
@@ -177,6 +173,23 @@ std::optional<Scaling> ComputeScaling(const std::vector<RunSummary>& runs, const
   // Two points lie on a line whatever they are; a third one says that it is the law.
   law.exact = further.empty() ? holding >= 3 : std::all_of(further.begin(), further.end(), holds);
   return law;
+}
+
+BatchFigures BatchFiguresOf(const CardFit::Part& part) {
+  BatchFigures figures;
+  if (!part.batches) return figures;
+  const BatchEdges& edges = *part.batches;
+  figures.safe_batch = edges.safe.batch;
+  figures.largest_batch = edges.expected.batch;
+  figures.impossible_from = edges.impossible_from;
+  figures.at_least = edges.expected.at_least;
+  figures.safe_batch_high_bytes = edges.safe.device_bytes;
+  figures.next_safe_batch_high_bytes = edges.safe.device_bytes_beyond;
+  figures.largest_batch_device_bytes = edges.expected.device_bytes;
+  figures.next_batch_device_bytes = edges.expected.device_bytes_beyond;
+  figures.last_possible_batch_low_bytes = edges.possible_low_bytes;
+  figures.impossible_from_low_bytes = edges.impossible_low_bytes;
+  return figures;
 }
 
 Need NeedOf(const PeakFigures& part) {

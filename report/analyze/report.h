@@ -1,4 +1,4 @@
-// What is told to the user, before it takes a form: key figures of every run, tables, notes. Built once from analyses;
+// What is reported, before it takes a form: key figures of every run, tables, notes. Built once from analyses;
 // each format (parts/formats.cc) turns it into text.
 #ifndef ONNX_MEM_REPORT_ANALYZE_REPORT_H_
 #define ONNX_MEM_REPORT_ANALYZE_REPORT_H_
@@ -57,17 +57,27 @@ struct RunSummary : PassFigures {
   int64_t batch = 1;
   std::optional<PartSummary> training;
   std::optional<PartSummary> inference;
-  bool with_plan = false;  // recompute_flops is told
+  bool with_plan = false;  // recompute_flops is reported
 };
 
-struct ModelSummary {
+// Counts of a model: the MODEL rows of figures.inc.
+struct ModelCounts {
+#define ONNX_MEM_MODEL(member, ...) int64_t member = 0;
+#include "include/onnx_mem/figures.inc"
+};
+struct ModelRow {
+  std::string_view key;
+  int64_t ModelCounts::*value;
+};
+inline constexpr auto kModelRows = std::to_array<ModelRow>({
+#define ONNX_MEM_MODEL(member, ...) {#member, &ModelCounts::member},
+#include "include/onnx_mem/figures.inc"
+});
+
+struct ModelSummary : ModelCounts {
   std::string path;
   std::string producer;
   std::map<std::string, int64_t> opsets;
-  int64_t nodes = 0;
-  int64_t parameters = 0;
-  int64_t parameter_bytes = 0;
-  int64_t buffer_bytes = 0;
   std::string source;           // "graph" or "record": what was analyzed
   std::string parameter_dtype;  // "float32"; "mixed"; "" without parameters
 };
@@ -85,7 +95,7 @@ struct Scaling {
 struct CardFit {
   struct Part {
     std::string name;  // "training"
-    Need need;         // at the batch that was asked about
+    Need need;         // at the batch of the question
     Verdict verdict = Verdict::kDoesNotFit;
     std::optional<BatchEdges> batches;  // unset: the file's batch is fixed
   };
@@ -95,7 +105,14 @@ struct CardFit {
   std::vector<Part> parts;  // the first one answers
 };
 
-// What is told of one model at one batch or several.
+// The batches that fit: the BATCH rows of figures.inc.
+struct BatchFigures {
+#define ONNX_MEM_BATCH(type, member, ...) type member = {};
+#include "include/onnx_mem/figures.inc"
+};
+BatchFigures BatchFiguresOf(const CardFit::Part& part);
+
+// What is reported of one model at one batch or several.
 struct AnalyzePart {
   std::optional<Scaling> scaling = {};
   std::vector<Limit> limits = {};
@@ -110,7 +127,7 @@ struct AnalyzePart {
 
 struct FitPart {
   std::vector<CardFit> cards = {};
-  int64_t asked_batch = 0;
+  int64_t batch = 0;
 };
 
 struct TablesPart {};  // the tables and the notes are all that there is to tell
@@ -124,7 +141,7 @@ struct Report {
   std::map<std::string, int64_t> bound_dims;  // symbolic dimensions; of the first run
   std::vector<std::pair<std::string, std::string>> assumptions;
   std::vector<RunSummary> runs;  // of AnalyzePart one per batch, of PlanPart the step without any plan, else none
-  std::vector<Table> tables;     // what was asked for
+  std::vector<Table> tables;     // that the question wants
   std::string shown_table;       // key of the table that --by asks for, or ""
   int64_t top = 0;               // rows of a list; 0: all
   bool top_given = false;        // by the user
@@ -146,14 +163,14 @@ const std::vector<Limit>& LimitsOf(const Report& report);
 // Which tables are made: for a file, which holds everything, all; for a line of figures none.
 enum class Tables { kNone, kShown, kAll };
 
-// What of an analysis is to be told beyond the key figures.
+// What of an analysis is reported beyond the key figures.
 struct ReportRequest {
   std::string command = "analyze";
   By by = By::kNone;
   std::optional<int64_t> top = {};  // unset: kDefaultTop
   bool verbose = false;
   std::vector<Limit> limits = {};
-  const Clock* clock = nullptr;  // for times of layers; null: none are told
+  const Clock* clock = nullptr;  // for times of layers; null: without them
   Tables tables = Tables::kShown;
   std::shared_ptr<const ModelFile> file = {};
 };
@@ -164,9 +181,6 @@ Report BuildReport(const ReportRequest& request, std::vector<RunSummary> runs, c
 
 std::string_view NameOf(Severity severity);  // "warning"
 
-// The run that answers: training where there is one, else inference, else nullptr.
-const RunFigures* MainFigures(const Analysis& analysis);
-
 // With a clock, times too.
 RunSummary Summarize(const Analysis& analysis, const Clock* clock = nullptr);
 ModelSummary SummarizeModel(const Analysis& analysis);
@@ -176,7 +190,7 @@ ModelSummary SummarizeModel(const Analysis& analysis);
 std::vector<int64_t> BatchesBeyond(int64_t largest);
 
 // The law at the largest batch of `runs`, from it and `beyond` (runs of BatchesBeyond). Where `beyond` is empty, it
-// goes through the two largest batches and is exact if a third one confirms it. Nullopt for fewer than two batches.
+// passes through the two largest batches and is exact if a third one confirms it. Nullopt for fewer than two batches.
 std::optional<Scaling> ComputeScaling(const std::vector<RunSummary>& runs, const std::vector<RunSummary>& beyond);
 
 // The part that answers: training where there is one.

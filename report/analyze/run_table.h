@@ -1,5 +1,5 @@
 // The key figures of a report's runs as a table: a row per batch, and of several limits for each. What csv and md show
-// where no list is asked for.
+// where no list is wanted.
 #ifndef ONNX_MEM_REPORT_ANALYZE_RUN_TABLE_H_
 #define ONNX_MEM_REPORT_ANALYZE_RUN_TABLE_H_
 

@@ -17,25 +17,6 @@
 namespace onnx_mem {
 namespace {
 
-std::string Labelled(std::string_view module) { return std::string(module.empty() ? kNoModule : module); }
-
-bool AliveAt(const Buffer& buffer, StepId step) { return buffer.begin <= step && step < buffer.end; }
-
-Cell BytesCell(const Tensor& tensor) {
-  const std::optional<int64_t> bytes = NumBytes(tensor.shape, tensor.dtype);
-  return bytes ? Cell(*bytes) : Cell();
-}
-
-// The last step of the model's own forward; invalid for an empty program.
-StepId LastForwardStep(const MemoryProgram& program) {
-  StepId last;
-  for (StepId id(0); program.steps.contains(id); id = StepId(id.value() + 1)) {
-    if (program.steps[id].phase != Phase::kForward) break;
-    last = id;
-  }
-  return last;
-}
-
 // "freed in backward step 231 (convolution_backward)", the last step that it is alive in, counted from 1 over the whole
 // run; or "alive to the end of the step".
 std::string UntilText(const MemoryProgram& program, StepId end) {
@@ -51,10 +32,26 @@ std::string MakerOf(const MemoryProgram& program, const Buffer& buffer) {
   return step.node.empty() ? absl::StrFormat("%s %s", NameOf(step.phase), step.op.str()) : step.node.str();
 }
 
-// One entry per step; empty where times are not told.
-std::vector<StepTime> TimesOf(const MemoryProgram& program, const Clock* clock) {
-  if (clock == nullptr || !clock->unknown.empty()) return {};
-  return StepTimes(program, clock->card, clock->measured, nullptr, clock->micro_steps);
+// A row of LiveTable.
+Row LiveRow(const MemoryProgram& program, const Modules& modules, const Buffer& buffer) {
+  const std::string maker = MakerOf(program, buffer);
+  const bool typed = buffer.dtype != DType::kUnknown;
+  Row row;
+  row.emplace_back(buffer.name.empty() ? absl::StrFormat("(%s)", maker) : buffer.name.str());
+  row.emplace_back(std::string(NameOf(buffer.category)));
+  row.emplace_back(buffer.bytes);
+  row.push_back(typed ? Cell(std::string(NameOf(buffer.dtype))) : Cell());
+  row.push_back(typed ? Cell(Shape(buffer.dims)) : Cell());
+  row.emplace_back(modules.Of(buffer));
+  row.emplace_back(maker);
+  row.emplace_back(buffer.kept_by.str());
+  row.emplace_back(int64_t{buffer.begin.value()});
+  row.emplace_back(int64_t{buffer.end.value()});
+  row.emplace_back(UntilText(program, buffer.end));
+  row.emplace_back(MadeByAStep(buffer) ? program.steps[buffer.begin].op.str() : std::string());
+  const std::string& file_name = modules.FileNameOf(buffer);
+  row.push_back(file_name.empty() ? Cell() : Cell(file_name));
+  return row;
 }
 
 }  // namespace
@@ -83,7 +80,7 @@ Table TensorTable(const Graph& graph) {
     row.emplace_back(std::string(NameOf(tensor.dtype)));
     row.emplace_back(tensor.shape);
     row.emplace_back(std::string(NameOf(tensor.role)));
-    row.push_back(BytesCell(tensor));
+    row.push_back(CellOf(NumBytes(tensor.shape, tensor.dtype)));
     if (!maker) {
       row.emplace_back();
     } else {
@@ -121,87 +118,7 @@ Table LiveTable(const RunFigures& figures, const Modules& modules, int64_t most)
       table.omitted_bytes += buffer.bytes;
       continue;
     }
-    const std::string maker = MakerOf(program, buffer);
-    const bool typed = buffer.dtype != DType::kUnknown;
-    Row& row = table.rows.emplace_back();
-    row.reserve(table.columns.size());
-    row.emplace_back(buffer.name.empty() ? absl::StrFormat("(%s)", maker) : buffer.name.str());
-    row.emplace_back(std::string(NameOf(buffer.category)));
-    row.emplace_back(buffer.bytes);
-    row.push_back(typed ? Cell(std::string(NameOf(buffer.dtype))) : Cell());
-    row.push_back(typed ? Cell(Shape(buffer.dims)) : Cell());
-    row.emplace_back(modules.Of(buffer));
-    row.emplace_back(maker);
-    row.emplace_back(buffer.kept_by.str());
-    row.emplace_back(int64_t{buffer.begin.value()});
-    row.emplace_back(int64_t{buffer.end.value()});
-    row.emplace_back(UntilText(program, buffer.end));
-    row.emplace_back(MadeByAStep(buffer) ? program.steps[buffer.begin].op.str() : std::string());
-    const std::string& file_name = modules.FileNameOf(buffer);
-    row.push_back(file_name.empty() ? Cell() : Cell(file_name));
-  }
-  return table;
-}
-
-Table LayerTable(const Analysis& analysis, const Clock* clock) {
-  struct Layer {
-    int64_t parameters = 0, parameter_bytes = 0, peak_bytes = 0, saved_bytes = 0, flops = 0;
-    std::array<int64_t, 4> time_ns = {};  // by Bound
-  };
-  Grouped<Layer> layers;
-  const Modules modules(analysis.parameters);
-  if (const RunFigures* figures = MainFigures(analysis)) {
-    const MemoryProgram& program = figures->program;
-    const std::vector<StepTime> times = TimesOf(program, clock);
-    const StepId later = LaterMicroSteps(program).begin;  // FLOPs are those of one micro-step
-    for (StepId id(0); program.steps.contains(id); id = StepId(id.value() + 1)) {
-      const Step& step = program.steps[id];
-      const bool counted = step.phase == Phase::kForward && !step.recompute && id < later;
-      if (!counted && times.empty()) continue;
-      Layer& layer = layers[Labelled(step.module.empty() ? step.node : step.module)];
-      if (counted) layer.flops += step.flops;
-      if (times.empty()) continue;
-      const StepTime& time = times[static_cast<size_t>(id.value())];
-      layer.time_ns[static_cast<size_t>(time.bound)] += time.nanoseconds;
-    }
-    const StepId peak = figures->timeline.peak_step, end_of_forward = LastForwardStep(program);
-    for (const Buffer& buffer : program.buffers) {
-      Layer& layer = layers[Labelled(modules.LayerOf(program, buffer))];
-      if (AliveAt(buffer, peak)) layer.peak_bytes += buffer.bytes;
-      if (buffer.category == Category::kSavedActivations && AliveAt(buffer, end_of_forward)) {
-        layer.saved_bytes += buffer.bytes;
-      }
-    }
-  }
-  for (const Parameter& parameter : analysis.parameters) {
-    Layer& layer = layers[Labelled(parameter.module)];
-    layer.parameters += NumElements(Shape(parameter.dims)).value_or(0);
-    layer.parameter_bytes += parameter.bytes;
-  }
-  Table table{"layers",
-              "Layers",
-              {{"module", "layer"},
-               {"parameters", "parameters", ColumnKind::kCount},
-               {"parameter_bytes", "parameter bytes", ColumnKind::kBytes, Show::kDetail},
-               {"peak_bytes", "at the peak", ColumnKind::kBytes},
-               {"saved_bytes", "saved", ColumnKind::kBytes},
-               {"flops", "FLOPs", ColumnKind::kWork},
-               {"macs", "MACs", ColumnKind::kWork, Show::kData}},
-              {},
-              3};
-  const bool timed = clock != nullptr && clock->unknown.empty();
-  if (timed) {
-    table.columns.push_back({"time_ns", "time", ColumnKind::kTime});
-    table.columns.push_back({"bound", "bound by"});
-  }
-  for (const auto& [name, layer] : layers.groups()) {
-    Row& row = table.rows.emplace_back();
-    row = {name,        layer.parameters, layer.parameter_bytes, layer.peak_bytes, layer.saved_bytes,
-           layer.flops, layer.flops / 2};
-    if (!timed) continue;
-    const auto most = std::max_element(layer.time_ns.begin(), layer.time_ns.end());
-    row.emplace_back(std::accumulate(layer.time_ns.begin(), layer.time_ns.end(), int64_t{0}));
-    row.push_back(*most > 0 ? Cell(std::string(NameOf(static_cast<Bound>(most - layer.time_ns.begin())))) : Cell());
+    table.rows.push_back(LiveRow(program, modules, buffer));
   }
   return table;
 }
@@ -309,11 +226,11 @@ Table CategoryTable(const Analysis& analysis) {
               1};
   for (size_t c = 0; c < kNumCategories; ++c) {
     Row row = {std::string(NameOf(static_cast<Category>(c))), {}, {}};
-    if (analysis.training) row[1] = analysis.training->timeline.at_peak[c];
-    if (analysis.inference) row[2] = analysis.inference->timeline.at_peak[c];
+    if (analysis.training()) row[1] = analysis.training()->timeline.at_peak[c];
+    if (analysis.inference()) row[2] = analysis.inference()->timeline.at_peak[c];
     table.rows.push_back(std::move(row));
   }
-  if (!analysis.training) table.rank_column = 2;
+  if (!analysis.training()) table.rank_column = 2;
   return table;
 }
 

@@ -12,6 +12,8 @@
 
 namespace onnx_mem {
 
+inline bool AliveAt(const Buffer& buffer, StepId step) { return buffer.begin <= step && step < buffer.end; }
+
 // "tensors": every tensor of the file's graph with its type and shape, in the file's order.
 Table TensorTable(const Graph& graph);
 

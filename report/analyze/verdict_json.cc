@@ -33,20 +33,11 @@ void WriteGpu(JsonWriter& json, const Limit& limit, const std::vector<RunSummary
 }
 
 void WriteCardPart(JsonWriter& json, const CardFit::Part& part) {
-  const BatchEdges batches = part.batches.value_or(BatchEdges());
-  const auto known = [&](int64_t batch) { return part.batches ? std::optional(batch) : std::nullopt; };
   json.Key("fits").Bool(part.verdict != Verdict::kDoesNotFit);
   WriteNeedMembers(json, part.need, part.verdict);
-  json.Add({{"safe_batch", known(batches.safe.batch)},
-            {"largest_batch", known(batches.expected.batch)},
-            {"impossible_from", batches.impossible_from},
-            {"at_least", batches.expected.at_least},
-            {"safe_batch_high_bytes", batches.safe.device_bytes},
-            {"next_safe_batch_high_bytes", batches.safe.device_bytes_beyond},
-            {"largest_batch_device_bytes", batches.expected.device_bytes},
-            {"next_batch_device_bytes", batches.expected.device_bytes_beyond},
-            {"last_possible_batch_low_bytes", batches.possible_low_bytes},
-            {"impossible_from_low_bytes", batches.impossible_low_bytes}});
+  const BatchFigures batches = BatchFiguresOf(part);
+#define ONNX_MEM_BATCH(type, member, ...) json.Add({{#member, batches.member}});
+#include "include/onnx_mem/figures.inc"
 }
 
 void WriteCard(JsonWriter& json, const CardFit& card) {
@@ -108,7 +99,7 @@ void WriteLimits(JsonWriter& json, const Report& report, const std::vector<Limit
 }
 
 void WriteFit(JsonWriter& json, const Report& report, const FitPart& fit) {
-  WriteQuestion(json, report, fit.asked_batch);
+  WriteQuestion(json, report, fit.batch);
   json.Key("over").String("batch");
   WriteCard(json, fit.cards.front());
   json.Key("gpus").BeginArray();

@@ -23,8 +23,7 @@ std::string CompareCsv(const Comparison& comparison, const Report& report) {
       }
       continue;
     }
-    for (const ComparedFigure& figure :
-         FiguresOf(comparison.base.report.runs.front(), comparison.heads[h].report.runs.front())) {
+    for (const ComparedFigure& figure : FiguresOf(comparison.base.run(), comparison.heads[h].run())) {
       add(figure.part, figure.key, figure.base, figure.head);
     }
   }

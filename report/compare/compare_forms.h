@@ -11,7 +11,7 @@
 
 namespace onnx_mem {
 
-// `report` holds the comparison, and what the user asked to see of it (top, --by layer).
+// `report` holds the comparison, and what the user wants to see of it (top, --by layer).
 std::string CompareText(const Comparison& comparison, const Report& report, const Screen& screen);
 std::string CompareMarkdown(const Comparison& comparison, const Report& report, const Screen& screen);
 
@@ -25,6 +25,8 @@ std::string CompareQuiet(const Comparison& comparison);
 void WriteComparison(JsonWriter& json, const Comparison& comparison);
 
 std::string_view NameOf(Presence presence);  // "both", "new", "deleted"
+
+std::string_view TagOf(Presence presence);  // before a name: "[NEW] ", "[DEL] ", ""
 
 // The same in every form for people: "Training needs 3.42 GiB on the GPU, -2.56 GiB (-42.8 %)".
 std::string ChangeInWords(const Comparison& comparison, size_t head, const Screen& screen);

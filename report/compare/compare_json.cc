@@ -33,7 +33,7 @@ void WritePartDelta(JsonWriter& json, const PartOfRun& which, const std::optiona
   }
   json.BeginObject();
   for (const PeakRow& row : kPeakRows) {
-    if (row.is_peak() && row.is_told_of(which.of)) json.Key(row.key).Int((*delta).*row.value);
+    if (row.is_peak() && row.is_of(which.of)) json.Key(row.key).Int((*delta).*row.value);
   }
   WriteBreakdown(json, *delta, which.of);
   json.EndObject();

@@ -38,48 +38,45 @@ std::string RowText(std::string_view name, int64_t base, int64_t head, bool bold
                          SignedSize(head - base, unit), mark, SignedPercent(base, head));
 }
 
+// Figures, then the layers that changed most.
+void AddHead(const Comparison& comparison, size_t head, const Report& report, const Screen& screen, Rows& rows) {
+  const std::vector<std::string> names = SideNames(comparison);
+  const std::string of = comparison.heads.size() > 1 ? absl::StrFormat("%s: ", MarkdownText(names[head + 1])) : "";
+  for (const ComparedFigure& figure : FiguresOf(comparison.base.run(), comparison.heads[head].run())) {
+    rows.Add(RowText(absl::StrFormat("%s%s %s", of, figure.part, figure.title), figure.base, figure.head, figure.total,
+                     screen.units));
+  }
+  if (!comparison.changes[head].layers) return;
+  std::vector<LayerChange> layers = *comparison.changes[head].layers;
+  if (report.shown_table != "layers") layers = Coarse(layers);
+  int64_t shown = 0;
+  for (const LayerChange& layer : layers) {
+    if (layer.delta_bytes() == 0 || (report.top > 0 && shown++ == report.top)) break;
+    rows.Add(RowText(absl::StrFormat("%s%s%s", of, TagOf(layer.presence), MarkdownText(layer.name)), layer.base_bytes,
+                     layer.head_bytes, false, screen.units));
+  }
+}
+
 }  // namespace
 
 std::string CompareMarkdown(const Comparison& comparison, const Report& report, const Screen& screen) {
   std::string text;
-  for (const std::string& line : GateInWords(comparison, screen)) {
-    absl::StrAppendFormat(&text, "**%s**\n\n", MarkdownText(line));
+  for (const auto& lines : {GateInWords(comparison, screen), HeldInWords(comparison, screen)}) {
+    for (const std::string& line : lines) absl::StrAppendFormat(&text, "**%s**\n\n", MarkdownText(line));
   }
-  for (const std::string& line : HeldInWords(comparison, screen)) {
-    absl::StrAppendFormat(&text, "**%s**\n\n", MarkdownText(line));
-  }
-  for (size_t h = 0; h < comparison.heads.size(); ++h) {
-    absl::StrAppendFormat(&text, "%s\n\n", MarkdownText(ChangeInWords(comparison, h, screen)));
-  }
-  const std::vector<std::string> names = SideNames(comparison);
   Rows rows;
   for (size_t h = 0; h < comparison.heads.size(); ++h) {
-    const std::string of = comparison.heads.size() > 1 ? absl::StrFormat("%s: ", MarkdownText(names[h + 1])) : "";
-    for (const ComparedFigure& figure :
-         FiguresOf(comparison.base.report.runs.front(), comparison.heads[h].report.runs.front())) {
-      rows.Add(RowText(absl::StrFormat("%s%s %s", of, figure.part, figure.title), figure.base, figure.head,
-                       figure.total, screen.units));
-    }
-    if (!comparison.changes[h].layers) continue;
-    std::vector<LayerChange> layers = *comparison.changes[h].layers;
-    if (report.shown_table != "layers") layers = Coarse(layers);
-    int64_t shown = 0;
-    for (const LayerChange& layer : layers) {
-      if (layer.delta_bytes() == 0 || (report.top > 0 && shown++ == report.top)) break;
-      const std::string_view tag = layer.presence == Presence::kNew    ? "[NEW] "
-                                   : layer.presence == Presence::kGone ? "[DEL] "
-                                                                       : "";
-      rows.Add(RowText(absl::StrFormat("%s%s%s", of, tag, MarkdownText(layer.name)), layer.base_bytes, layer.head_bytes,
-                       false, screen.units));
-    }
+    absl::StrAppendFormat(&text, "%s\n\n", MarkdownText(ChangeInWords(comparison, h, screen)));
+    AddHead(comparison, h, report, screen, rows);
   }
   if (comparison.base_amp) {
-    for (const ComparedFigure& figure : FiguresOf(comparison.base.report.runs.front(), *comparison.base_amp)) {
+    for (const ComparedFigure& figure : FiguresOf(comparison.base.run(), *comparison.base_amp)) {
       if (figure.key != "device_bytes") continue;
       rows.Add(RowText(absl::StrFormat("%s %s, base with --amp %s", figure.part, figure.title, AmpName(comparison)),
                        figure.base, figure.head, false, screen.units));
     }
   }
+  const std::vector<std::string> names = SideNames(comparison);
   text += absl::StrFormat("| | %s | %s | change | %% |\n| --- | ---: | ---: | ---: | ---: |\n", MarkdownText(names[0]),
                           names.size() == 2 ? MarkdownText(names[1]) : "head");
   text += rows.Text();

@@ -26,8 +26,8 @@ std::string Size(int64_t bytes, ByteUnit unit) { return bytes == 0 ? "-" : SizeI
 ByteUnit UnitOf(const Comparison& comparison, ByteUnit chosen) {
   int64_t largest = 0;
   const auto look = [&](const RunSummary& run) { largest = std::max(largest, MainPart(run).device_bytes); };
-  look(comparison.base.report.runs.front());
-  for (const ComparedSide& head : comparison.heads) look(head.report.runs.front());
+  look(comparison.base.run());
+  for (const ComparedSide& head : comparison.heads) look(head.run());
   return ColumnUnit(largest, chosen);
 }
 
@@ -51,17 +51,16 @@ std::string HeadingOf(const Comparison& comparison, const Screen& screen) {
   return AlignedText(std::move(table), 0, kGap, screen);
 }
 
-// The figures of one head, with those of the base under autocast beside them where it has been asked.
+// The figures of one head, with those of the base under autocast beside them where it was analyzed.
 class FigureTable {
  public:
   FigureTable(const Comparison& comparison, size_t head, ByteUnit unit)
-      : figures_(FiguresOf(comparison.base.report.runs.front(), comparison.heads[head].report.runs.front())),
-        unit_(unit) {
+      : figures_(FiguresOf(comparison.base.run(), comparison.heads[head].run())), unit_(unit) {
     table_.columns = {
         {.shrinks = true}, {.right = true}, {.right = true}, {.right = true}, {.right = true, .optional = true}};
     table_.rows = {{"", "base", "head", "change", "%"}};
     if (!comparison.base_amp) return;
-    amp_ = FiguresOf(comparison.base.report.runs.front(), *comparison.base_amp);
+    amp_ = FiguresOf(comparison.base.run(), *comparison.base_amp);
     table_.columns.push_back({.right = true, .optional = true});
     table_.rows.front().push_back(absl::StrFormat("base --amp %s", AmpName(comparison)));
   }
@@ -128,7 +127,7 @@ class FigureTable {
 
 // Several heads: a row each.
 TextTable HeadTable(const Comparison& comparison, ByteUnit unit) {
-  const RunSummary& base = comparison.base.report.runs.front();
+  const RunSummary& base = comparison.base.run();
   const std::vector<std::string> names = SideNames(comparison);
   TextTable table;
   table.columns = {{.shrinks = true}};
@@ -157,27 +156,16 @@ TextTable HeadTable(const Comparison& comparison, ByteUnit unit) {
     table.rows.push_back(std::move(row));
   };
   add(names[0], base);
-  for (size_t h = 0; h < comparison.heads.size(); ++h) add(names[h + 1], comparison.heads[h].report.runs.front());
+  for (size_t h = 0; h < comparison.heads.size(); ++h) add(names[h + 1], comparison.heads[h].run());
   if (comparison.base_amp) {
     add(absl::StrFormat("%s --amp %s", names[0], AmpName(comparison)), *comparison.base_amp);
   }
   return table;
 }
 
-std::string TagOf(Presence presence) {
-  switch (presence) {
-    case Presence::kBoth: return "";
-    case Presence::kNew: return "[NEW] ";
-    case Presence::kGone: return "[DEL] ";
-  }
-  return "";
-}
-
 std::string LayersText(const Change& change, const Report& report, const Screen& screen) {
   if (!change.layers) {
-    return Wrapped("Layers: not compared, since a saved report has none; -o report.json saves them", screen.width,
-                   kIndent, 2 * kIndent) +
-           '\n';
+    return Sentence("Layers: not compared, since a saved report has none; -o report.json saves them", screen);
   }
   std::vector<LayerChange> layers = report.shown_table == "layers" ? *change.layers : Coarse(*change.layers);
   std::erase_if(layers, [](const LayerChange& layer) { return layer.delta_bytes() == 0; });
@@ -206,7 +194,7 @@ std::string LayersText(const Change& change, const Report& report, const Screen&
                           Size(layer.head_bytes, unit), SignedSize(layer.delta_bytes(), unit),
                           SignedPercent(layer.base_bytes, layer.head_bytes)});
   };
-  for (size_t i = 0; i < most; ++i) add(TagOf(layers[i].presence) + layers[i].name, layers[i]);
+  for (size_t i = 0; i < most; ++i) add(std::string(TagOf(layers[i].presence)) + layers[i].name, layers[i]);
   if (most < layers.size()) add("(" + Others(static_cast<int64_t>(layers.size() - most)) + ")", rest);
   if (layers.size() > 1) add("all that changed", sum);
   return AlignedText(std::move(table), kIndent, kGap, screen);
@@ -224,8 +212,7 @@ std::string OperatorsText(const Change& change, const Screen& screen) {
                         op.bytes == 0 ? "" : absl::StrFormat(" (%s)", FormatBytesIn(op.bytes, screen.units))));
   }
   if (parts.empty()) return "";
-  return Wrapped("Operators of one side only: " + absl::StrJoin(parts, ", "), screen.width, kIndent, 2 * kIndent) +
-         '\n';
+  return Sentence("Operators of one side only: " + absl::StrJoin(parts, ", "), screen);
 }
 
 // Texts of all heads; the name of the head before each where there are several.
@@ -268,11 +255,11 @@ std::string CompareText(const Comparison& comparison, const Report& report, cons
       OfEachHead(comparison, [&](size_t h) { return OperatorsText(comparison.changes[h], screen); }, screen));
   std::string words;
   for (const std::string& line : PrecisionInWords(comparison, screen)) {
-    words += Wrapped(line, screen.width, kIndent, 2 * kIndent) + '\n';
+    words += Sentence(line, screen);
   }
   parts.push_back(words);
   if (const std::string assumed = AssumptionsText(comparison.heads.front().report); !assumed.empty()) {
-    parts.push_back(Wrapped(assumed, screen.width, kIndent, kIndent) + '\n');
+    parts.push_back(Sentence(assumed, screen, kIndent));
   }
   return Paragraphs(parts);
 }

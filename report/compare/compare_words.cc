@@ -43,6 +43,10 @@ std::string_view NameOf(Presence presence) {
   return "";
 }
 
+std::string_view TagOf(Presence presence) {
+  return presence == Presence::kNew ? "[NEW] " : presence == Presence::kGone ? "[DEL] " : "";
+}
+
 std::string_view AmpName(const Comparison& comparison) {
   return comparison.amp_dtype == DType::kBFloat16 ? "bf16" : "fp16";
 }
@@ -63,8 +67,8 @@ std::string SignedPercent(int64_t base, int64_t head) {
 
 std::string ChangeInWords(const Comparison& comparison, size_t head, const Screen& screen) {
   const std::vector<std::string> names = SideNames(comparison);
-  const RunSummary& before = comparison.base.report.runs.front();
-  const RunSummary& after = comparison.heads[head].report.runs.front();
+  const RunSummary& before = comparison.base.run();
+  const RunSummary& after = comparison.heads[head].run();
   std::vector<std::string> parts;
   for (const auto& [name, of, part] : kPartsOfRun) {
     if (before.*part && after.*part) parts.push_back(PartInWords(name, *(before.*part), *(after.*part), screen.units));

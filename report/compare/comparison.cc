@@ -40,8 +40,8 @@ std::vector<OperatorGroup> CastsAdded(const std::optional<HalfPrecision>& base,
 
 Change ChangeBetween(const ComparedSide& base, const ComparedSide& head) {
   Change change;
-  const RunSummary& before = base.report.runs.front();
-  const RunSummary& after = head.report.runs.front();
+  const RunSummary& before = base.run();
+  const RunSummary& after = head.run();
   change.delta.batch = after.batch;
   change.delta.training = Minus(after.training, before.training);
   change.delta.inference = Minus(after.inference, before.inference);
@@ -68,8 +68,8 @@ Gate CheckGate(const Comparison& comparison, double most_percent) {
   Gate gate;
   gate.most_percent = most_percent;
   for (size_t h = 0; h < comparison.heads.size(); ++h) {
-    const RunSummary& head = comparison.heads[h].report.runs.front();
-    for (const ComparedFigure& figure : FiguresOf(comparison.base.report.runs.front(), head)) {
+    const RunSummary& head = comparison.heads[h].run();
+    for (const ComparedFigure& figure : FiguresOf(comparison.base.run(), head)) {
       const bool gated = figure.key == "peak_bytes" || figure.key == "device_bytes";
       const double allowed = static_cast<double>(figure.base) * most_percent / 100;
       if (!gated || static_cast<double>(figure.delta()) <= allowed) continue;
@@ -129,7 +129,7 @@ std::string SideTitle(const Comparison& comparison, size_t side) {
 
 const RunSummary& RunOfSide(const Comparison& comparison, const Limit& limit, size_t side) {
   if (limit.runs != nullptr) return (*limit.runs)[side];
-  return (side == 0 ? comparison.base : comparison.heads[side - 1]).report.runs.front();
+  return (side == 0 ? comparison.base : comparison.heads[side - 1]).run();
 }
 
 Verdict VerdictOfHeads(const Comparison& comparison, size_t limit) {

@@ -43,6 +43,8 @@ struct ComparedSide {
   std::optional<std::vector<OperatorCall>> calls;      // nullopt: a saved report
   std::optional<HalfPrecision> half;                   // nullopt: full precision
   std::shared_ptr<const Analysis> analysis = nullptr;  // for formats that draw every step; null for a saved report
+
+  const RunSummary& run() const { return report.runs.front(); }
 };
 
 enum class Presence { kBoth, kNew, kGone };

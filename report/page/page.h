@@ -1,7 +1,7 @@
 // Report -> one HTML file that needs no network: the answer, pictures, tables, assumptions. web/ has the page's source;
 // here is what the program fills in.
 //
-// Names come from files of strangers: all text goes through CleanText and, where it becomes HTML, HtmlText. The page's
+// Names come from files of strangers: all text passes CleanText and, where it becomes HTML, HtmlText. The page's
 // content security policy lets nothing run but its own script.
 #ifndef ONNX_MEM_REPORT_PAGE_PAGE_H_
 #define ONNX_MEM_REPORT_PAGE_PAGE_H_
@@ -50,7 +50,7 @@ bool IsOneRun(const Report& report);
 // With `stacks` each row becomes a block on a narrow screen, its cells one below the other with their titles.
 std::string TableHtml(const Table& table, const Screen& screen, bool stacks = false);
 // What would save most, cheapest first.
-Table WaysTable(const Table& savings);
+Table CheapestWaysTable(const Table& savings);
 
 // What the page's script draws, as JSON in which no "<" stands. "{}" for a report without pictures.
 std::string PageData(const Report& report);

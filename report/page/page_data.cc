@@ -4,7 +4,7 @@
 //
 //   strings [0, "layer1.conv", 6, ".relu"]  =  "layer1.conv", "layer1.relu"
 //
-// A page is at most some 5 MB: where there are too many buffers, the largest are told one by one, and of the others
+// A page is at most some 5 MB: where there are too many buffers, the largest stand one by one, and of the others
 // only the sums by category and step, so that every picture's heights stay exact.
 #include <algorithm>
 #include <map>

@@ -165,7 +165,7 @@ std::string AnswerHtml(const Report& report, const Screen& screen) {
   html += PartsHtml(report, run, screen);
   if (analyzed == nullptr || analyzed->savings.rows.empty()) return html;
   return html + "<div class=\"scroll less\" tabindex=\"0\" role=\"region\" aria-label=\"How to need less\">" +
-         TableHtml(WaysTable(analyzed->savings), screen, /*stacks=*/true) + "</div>\n";
+         TableHtml(CheapestWaysTable(analyzed->savings), screen, /*stacks=*/true) + "</div>\n";
 }
 
 std::string NotesHtml(const Report& report, const Screen& screen) {

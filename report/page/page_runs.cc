@@ -12,10 +12,10 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
-void AddRun(std::vector<PageRun>& runs, std::string name, const Analysis& analysis,
-            const std::shared_ptr<const RunFigures>& figures, const std::vector<Limit>& limits) {
-  if (!figures || figures->program.steps.empty()) return;
-  runs.push_back({std::move(name), &analysis, &*figures, limits.empty() ? 0 : LiveLimit(limits.front(), *figures)});
+void AddRun(std::vector<PageRun>& runs, std::string name, const Analysis& analysis, const RunFigures* figures,
+            const std::vector<Limit>& limits) {
+  if (figures == nullptr || figures->program.steps.empty()) return;
+  runs.push_back({std::move(name), &analysis, figures, limits.empty() ? 0 : LiveLimit(limits.front(), *figures)});
 }
 
 void AddPlanRuns(const PlanPart& part, std::vector<PageRun>& runs) {
@@ -23,11 +23,11 @@ void AddPlanRuns(const PlanPart& part, std::vector<PageRun>& runs) {
   if (part.request.budget_bytes && part.request.budget_line == BudgetLine::kDevice) {
     limits.push_back({Limit::Kind::kBudget, "", *part.request.budget_bytes});
   }
-  AddRun(runs, "no plan", *part.baseline, part.baseline->training, limits);
+  AddRun(runs, "no plan", *part.baseline, part.baseline->training(), limits);
   for (size_t i = 0; i < part.drawn.size(); ++i) {
     if (part.drawn[i].analysis == nullptr) continue;
     AddRun(runs, absl::StrFormat("plan %d", part.answer.plans[i].id), *part.drawn[i].analysis,
-           part.drawn[i].analysis->training, limits);
+           part.drawn[i].analysis->training(), limits);
   }
 }
 
@@ -35,13 +35,12 @@ void AddComparedRuns(const Comparison& comparison, std::vector<PageRun>& runs) {
   const std::vector<std::string> names = SideNames(comparison);
   std::vector<const Analysis*> sides = {comparison.base.analysis.get()};
   for (const ComparedSide& head : comparison.heads) sides.push_back(head.analysis.get());
-  for (const auto figures : {&Analysis::training, &Analysis::inference}) {
-    const std::string_view part = figures == &Analysis::training ? "training" : "inference";
+  for (std::string_view part : {kTrainingPart, kInferencePart}) {
     int64_t base = -1;
     for (size_t i = 0; i < sides.size(); ++i) {
       const size_t before = runs.size();
       if (sides[i] == nullptr) continue;
-      AddRun(runs, absl::StrFormat("%s, %s", CleanText(names[i]), part), *sides[i], sides[i]->*figures, {});
+      AddRun(runs, absl::StrFormat("%s, %s", CleanText(names[i]), part), *sides[i], sides[i]->Find(part), {});
       if (runs.size() == before) continue;
       if (i == 0) base = static_cast<int64_t>(before);
       if (i > 0) runs.back().base = base;
@@ -54,8 +53,9 @@ void AddComparedRuns(const Comparison& comparison, std::vector<PageRun>& runs) {
 std::vector<PageRun> PageRunsOf(const Report& report) {
   std::vector<PageRun> runs;
   if (const auto* part = std::get_if<AnalyzePart>(&report.part); part != nullptr && part->analysis) {
-    AddRun(runs, "training", *part->analysis, part->analysis->training, part->limits);
-    AddRun(runs, "inference", *part->analysis, part->analysis->inference, part->limits);
+    for (const Part& run : part->analysis->parts) {
+      AddRun(runs, std::string(run.name), *part->analysis, run.figures.get(), part->limits);
+    }
   }
   if (const auto* part = std::get_if<PlanPart>(&report.part); part != nullptr && part->baseline) {
     AddPlanRuns(*part, runs);
@@ -86,9 +86,9 @@ void WritePagePlans(JsonWriter& json, const PlanPart& part) {
       json.Key("modules").BeginArray();
       for (const std::string& module : segment.segment.modules) json.String(CleanText(module));
       json.EndArray();
-      json.Add({{"nodes", segment.nodes.size()},
-                {"saves_bytes", segment.saves_bytes},
-                {"recompute_flops", segment.recompute_flops}});
+      json.Add({{"nodes", segment.nodes.size()}});
+#define ONNX_MEM_SEGMENT(member, ...) json.Add({{#member, segment.member}});
+#include "include/onnx_mem/figures.inc"
       json.EndObject();
     }
     json.EndArray();

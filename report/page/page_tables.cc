@@ -57,8 +57,7 @@ std::vector<Table> ChangeTables(const Comparison& comparison) {
                    {"delta", "change", ColumnKind::kBytes}},
                   {},
                   4};
-    for (const ComparedFigure& figure :
-         FiguresOf(comparison.base.report.runs.front(), comparison.heads[h].report.runs.front())) {
+    for (const ComparedFigure& figure : FiguresOf(comparison.base.run(), comparison.heads[h].run())) {
       figures.rows.push_back({figure.part, figure.title, figure.base, figure.head, figure.delta()});
     }
     tables.push_back(std::move(figures));
@@ -130,7 +129,7 @@ std::string TableHtml(const Table& table, const Screen& screen, bool stacks) {
   return html;
 }
 
-Table WaysTable(const Table& savings) {
+Table CheapestWaysTable(const Table& savings) {
   Table ways = savings;
   ways.title = "How to need less, cheapest first";
   ways.rows.clear();

@@ -14,7 +14,7 @@ namespace {
 constexpr double kWidth = 1000, kHeight = 250, kLeft = 70, kTop = 26;
 constexpr size_t kMostColumns = 500;
 
-// As the page's script stacks them (web/series.mjs): what stays is at the bottom, what comes and goes on top.
+// As the page's script stacks them (web/series.mjs): what stays is at the bottom, what comes and is freed on top.
 constexpr auto kBottomToTop =
     std::to_array<Category>({Category::kParameters, Category::kBuffers, Category::kOptimizerState, Category::kInputs,
                              Category::kGradients, Category::kSavedActivations, Category::kTransientActivations,

@@ -17,7 +17,7 @@ struct UnitDecimals {
   int decimals;
 };
 
-// What a size below one of a unit is told in: decimal ones stay decimal, as 0.59 MB is 589.8 KB and not 576 KiB.
+// What a size below one of a unit is shown in: decimal ones stay decimal, as 0.59 MB is 589.8 KB and not 576 KiB.
 constexpr ByteUnit SmallerUnit(ByteUnit unit) {
   switch (unit) {
     case ByteUnit::kTB: return ByteUnit::kGB;

@@ -49,7 +49,8 @@ std::string RenderSnapshot(const Report& report, const Screen& screen);
 // "train>=" where they are a lower bound.
 std::string RenderQuiet(const Report& report);
 
-// As standard output shows it, beside which warnings are told: of notes, the screen of fit has only the better arena's.
+// As standard output shows it, beside which warnings are printed: of notes, the screen of fit has only the better
+// arena's.
 std::string ShownAs(const FormatRow& format, const Report& report, const Screen& screen);
 
 }  // namespace onnx_mem

@@ -3,7 +3,10 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <string>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
 #include "report/parts/printable.h"
 
 namespace onnx_mem {
@@ -17,6 +20,38 @@ uint32_t CodeOf(std::string_view character) {
   if (character.size() > 1) code &= character.size() == 2 ? 0x1Fu : 0x0Fu;
   for (size_t i = 1; i < character.size(); ++i) code = code << 6 | (static_cast<unsigned char>(character[i]) & 0x3Fu);
   return code;
+}
+
+// The shortest decimal that reads as `number`, without an exponent unless that is shorter: what std::to_chars writes,
+// which not every standard library has for doubles.
+std::string Shortest(double number) {
+  const auto written = [number](int digits) { return absl::StrFormat("%.*e", digits - 1, number); };
+  const auto reads = [number](const std::string& text) {
+    double back = 0;
+    return absl::SimpleAtod(text, &back) && back == number;
+  };
+  int least = 1, enough = 17;  // digits
+  while (least < enough) {
+    const int middle = (least + enough) / 2;
+    reads(written(middle)) ? enough = middle : least = middle + 1;
+  }
+  const std::string scientific = written(enough);
+  const size_t e = scientific.find('e');
+  const std::string sign = scientific.front() == '-' ? "-" : "";
+  std::string digits = scientific.substr(sign.size(), e - sign.size());
+  std::erase(digits, '.');
+  int exponent = 0;
+  if (!absl::SimpleAtoi(scientific.substr(e + 1), &exponent)) return scientific;
+  const int count = static_cast<int>(digits.size());
+  if (exponent < 0) {
+    digits = "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
+  } else if (exponent < count - 1) {
+    digits.insert(static_cast<size_t>(exponent + 1), ".");
+  } else {
+    digits.append(static_cast<size_t>(exponent - count + 1), '0');
+  }
+  const std::string fixed = sign + digits;
+  return fixed.size() <= scientific.size() ? fixed : scientific;
 }
 
 }  // namespace
@@ -81,12 +116,10 @@ JsonWriter& JsonWriter::Int(int64_t number) {
 JsonWriter& JsonWriter::Number(double number) {
   if (!std::isfinite(number)) return Null();
   BeforeValue();
-  char digits[40];
-  const auto [end, error] = std::to_chars(digits, digits + sizeof digits, number);
-  const std::string_view written(digits, static_cast<size_t>(end - digits));
+  const std::string written = Shortest(number);
   text_ += written;
   // A ratio stays a ratio for readers that tell 1 from 1.0.
-  if (written.find_first_of(".e") == std::string_view::npos) text_ += ".0";
+  if (written.find_first_of(".e") == std::string::npos) text_ += ".0";
   return *this;
 }
 
@@ -128,7 +161,7 @@ void JsonWriter::Quote(std::string_view text) {
   constexpr std::string_view kHex = "0123456789abcdef";
   text_ += '"';
   for (size_t at = 0; at < text.size();) {
-    size_t plain = at;  // almost everything goes in one piece
+    size_t plain = at;  // almost everything is copied in one piece
     while (plain < text.size() && IsPlain(text[plain])) ++plain;
     text_ += text.substr(at, plain - at);
     at = plain;

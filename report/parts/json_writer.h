@@ -1,4 +1,4 @@
-// JSON written as it goes: keys in the order of the calls, no tree in between (a report may list 10,000 tensors).
+// JSON written in one pass: keys in the order of the calls, no tree in between (a report may list 10,000 tensors).
 //
 //   JsonWriter json;
 //   json.BeginObject();

@@ -85,7 +85,7 @@ SparkColumns ColumnsOf(const std::vector<int64_t>& live_bytes, const std::vector
   for (const PhaseSpan& span : phases) {
     columns.widths.push_back(std::max<size_t>(1, total * static_cast<size_t>(span.steps) / steps));
   }
-  // What rounding has left over goes to the widest span, or is taken from it.
+  // What rounding has left over is added to the widest span, or is taken from it.
   const auto widest = std::max_element(columns.widths.begin(), columns.widths.end());
   const size_t others = std::accumulate(columns.widths.begin(), columns.widths.end(), size_t{0}) - *widest;
   if (others >= total) return {};
@@ -176,7 +176,7 @@ void Fit(TextTable& table, size_t indent, size_t gap, const Screen& screen) {
         std::accumulate(widths.begin(), widths.end(), indent + gap * (std::max<size_t>(widths.size(), 1) - 1));
     if (total <= screen.width) return;
     const size_t excess = total - screen.width;
-    // The widest name gives way as far as it stays readable, then the last optional column goes.
+    // The widest name gives way as far as it stays readable, then the last optional column is left out.
     size_t name = widths.size(), last = widths.size();
     for (size_t i = 0; i < widths.size(); ++i) {
       if (table.columns[i].shrinks && (name == widths.size() || widths[i] > widths[name])) name = i;

@@ -1,4 +1,4 @@
-// What the place that the report goes to can show: width, colours, glyphs; and the user's choice of units.
+// What the place where the report is shown can do: width, colours, glyphs; and the user's choice of units.
 #ifndef ONNX_MEM_REPORT_PARTS_SCREEN_H_
 #define ONNX_MEM_REPORT_PARTS_SCREEN_H_
 

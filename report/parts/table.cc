@@ -6,11 +6,16 @@
 
 namespace onnx_mem {
 
-const Cell& CellAt(const Table& table, const Row& row, std::string_view key) {
+const Cell* FindCell(const Table& table, const Row& row, std::string_view key) {
   const auto column = std::find_if(table.columns.begin(), table.columns.end(),
                                    [&](const Column& candidate) { return candidate.key == key; });
-  assert(column != table.columns.end());
-  return row[static_cast<size_t>(column - table.columns.begin())];
+  return column != table.columns.end() ? &row[static_cast<size_t>(column - table.columns.begin())] : nullptr;
+}
+
+const Cell& CellAt(const Table& table, const Row& row, std::string_view key) {
+  const Cell* cell = FindCell(table, row, key);
+  assert(cell != nullptr);
+  return *cell;
 }
 
 std::vector<size_t> TopRows(const Table& table, int64_t top) {

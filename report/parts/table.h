@@ -3,6 +3,7 @@
 #define ONNX_MEM_REPORT_PARTS_TABLE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -61,8 +62,14 @@ struct Table {
   bool has_total = true;      // its sizes and counts are parts of one whole
 };
 
-// The cell of `row` in the column with this key, which there must be.
+// The cell of `row` in the column with this key, which there must be; nullptr where there is none.
 const Cell& CellAt(const Table& table, const Row& row, std::string_view key);
+const Cell* FindCell(const Table& table, const Row& row, std::string_view key);
+
+template <class T>
+Cell CellOf(const std::optional<T>& value) {
+  return value ? Cell(*value) : Cell();
+}
 
 // Indices of the rows to show: all in natural order for top = 0, else the `top` largest by rank_column, largest first
 // (equal ones in natural order).

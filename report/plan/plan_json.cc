@@ -25,7 +25,8 @@ void WriteSegment(JsonWriter& json, const PlannedSegment& segment) {
   json.Key("nodes").Texts(segment.nodes);
   if (!segment.segment.keep.empty()) json.Key("keep").Texts(segment.segment.keep);
   if (segment.segment.offload != Offload::kNo) json.Key("offload").String(NameOf(segment.segment.offload));
-  json.Add({{"saves_bytes", segment.saves_bytes}, {"recompute_flops", segment.recompute_flops}});
+#define ONNX_MEM_SEGMENT(member, ...) json.Add({{#member, segment.member}});
+#include "include/onnx_mem/figures.inc"
   json.EndObject();
 }
 

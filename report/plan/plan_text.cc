@@ -49,7 +49,7 @@ std::string ChosenText(const PlanPart& part, const Screen& screen) {
       absl::StrFormat(" (now %s%s%s)", FormatBytesIn(now, screen.units), limits.empty() ? "" : ", ", limits);
   const std::string less = absl::StrFormat("-%.0f %%", change);
   const std::string price = absl::StrCat("for ", BothPrices(part, chosen));
-  // What there is no room for goes to a second line.
+  // What there is no room for has a second line.
   const size_t first = kIndent + name.size() + size.size() + more.size() + 3 + less.size();
   const std::string to_second = absl::StrCat("\n", indent, indent);
   const bool two_lines = first + 3 + price.size() > screen.width;
@@ -124,25 +124,24 @@ std::string CurveText(const Report& report, const Screen& screen) {
 }
 
 // "all stages: 3.76 GiB at x1.327, beaten by "layer1, layer2.0" (3.70 GiB at x1.104)".
-std::string HabitsText(const PlanPart& part, const Screen& screen) {
+std::string BeatenText(const PlanPart& part, const Screen& screen) {
   std::string text;
-  for (const ModulePlan& habit : part.answer.plans) {
-    if (!habit.dominated || habit.method != "habit") continue;
+  for (const ModulePlan& custom : part.answer.plans) {
+    if (!custom.dominated || custom.method != "habit") continue;
     const ModulePlan* better = nullptr;
     for (const ModulePlan& plan : part.answer.plans) {
-      if (plan.dominated || BytesOf(part, plan.measured) > BytesOf(part, habit.measured)) continue;
+      if (plan.dominated || BytesOf(part, plan.measured) > BytesOf(part, custom.measured)) continue;
       if (better == nullptr ||
           CostOn(part.request.cost_line, plan.measured) < CostOn(part.request.cost_line, better->measured))
         better = &plan;
     }
     if (better == nullptr) continue;
-    text +=
-        Wrapped(absl::StrFormat("Not worth it: %s: %s at x%.3f; \"%s\" takes %s at x%.3f", habit.label,
-                                FormatBytesIn(BytesOf(part, habit.measured), screen.units), 1 + habit.measured.slowdown,
-                                better->label, FormatBytesIn(BytesOf(part, better->measured), screen.units),
-                                1 + better->measured.slowdown),
-                screen.width, kIndent, 2 * kIndent) +
-        '\n';
+    text += Sentence(
+        absl::StrFormat("Not worth it: %s: %s at x%.3f; \"%s\" takes %s at x%.3f", custom.label,
+                        FormatBytesIn(BytesOf(part, custom.measured), screen.units), 1 + custom.measured.slowdown,
+                        better->label, FormatBytesIn(BytesOf(part, better->measured), screen.units),
+                        1 + better->measured.slowdown),
+        screen);
   }
   return text;
 }
@@ -187,7 +186,7 @@ std::string PlanText(const Report& report, const Screen& screen) {
   std::string text;
   for (const std::string& piece :
        {LargestBatchText(part, screen), AnswerText(part, screen) + PlanHeldText(part, screen),
-        SegmentsText(report, screen), CurveText(report, screen) + HabitsText(part, screen),
+        SegmentsText(report, screen), CurveText(report, screen) + BeatenText(part, screen),
         ProofText(part, screen) + NotSearchedText(part, screen), CourseText(report, screen)}) {
     if (piece.empty()) continue;
     if (!text.empty()) text += '\n';

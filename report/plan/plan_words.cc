@@ -60,7 +60,7 @@ std::string FragmentsText(const PlanPart& part, const Screen& screen) {
       NoneOfTheClass(part)
           ? absl::StrFormat("But for fragments %s would fit: it needs %s; %s", Quoted(plan), needs, fragments)
           : absl::StrFormat("Not proven impossible: %s needs %s; %s and do not fit", Quoted(plan), needs, fragments);
-  return Wrapped(text, screen.width, kIndent, kIndent) + '\n';
+  return Sentence(text, screen, kIndent);
 }
 
 // "2.00 GiB (3.1 MiB above the budget)" where both would read alike.
@@ -84,11 +84,10 @@ std::string FloorText(const PlanPart& part, const Screen& screen) {
 std::string SmallerBatchText(const PlanPart& part, const Screen& screen) {
   if (!part.smaller_batch) return "";
   const auto& [batch, plan] = *part.smaller_batch;
-  return Wrapped(absl::StrFormat("Try --batch %d: %s takes %s %s%s", batch, Quoted(plan),
-                                 FormatBytesIn(BytesOf(part, plan.measured), screen.units), LineName(part),
-                                 ForMore(part, plan)),
-                 screen.width, kIndent, kIndent) +
-         '\n';
+  return Sentence(
+      absl::StrFormat("Try --batch %d: %s takes %s %s%s", batch, Quoted(plan),
+                      FormatBytesIn(BytesOf(part, plan.measured), screen.units), LineName(part), ForMore(part, plan)),
+      screen, kIndent);
 }
 
 // A proven least cost as a share of the step, from that of the chosen plan.
@@ -149,10 +148,10 @@ std::string NoPlanText(const PlanPart& part, const Screen& screen) {
     which = absl::StrFormat(" can fit %s: no checkpointing %sneeds less than %s", limits,
                             part.request.offload ? "and no move to the host " : "",
                             Proven(part, answer.minimum_bytes, screen));
-    why = Wrapped(absl::StrFormat("because of %s", answer.minimum_why), screen.width, kIndent, kIndent) + '\n';
+    why = Sentence(absl::StrFormat("because of %s", answer.minimum_why), screen, kIndent);
   }
   constexpr std::string_view kNoPlan = "No plan";
-  std::string text = Wrapped(absl::StrCat("No plan", which), screen.width, kIndent, kIndent) + '\n' + why;
+  std::string text = Sentence(absl::StrCat("No plan", which), screen, kIndent) + why;
   text.replace(kIndent, kNoPlan.size(), Painted(kNoPlan, Paint::kRed, screen));
   std::string least = absl::StrFormat("Least found: %s %s for %s", FormatBytesIn(BytesOf(part, floor), screen.units),
                                       LineName(part), MoreOf(part, floor.slowdown));
@@ -168,18 +167,15 @@ std::string NotSearchedText(const PlanPart& part, const Screen& screen) {
   const bool kept = answer.chosen && answer.plans[*answer.chosen].segments.empty() && !part.request.budget_bytes;
   const bool proven = answer.optimal || answer.status == PlanStatus::kInfeasible;
   if (answer.not_searched.empty() || (proven && !kept)) return "";
-  return Wrapped(absl::StrFormat("Not searched, for lack of effort: %s (--iterations N looks further)",
-                                 absl::StrJoin(answer.not_searched, "; ")),
-                 screen.width, kIndent, 2 * kIndent) +
-         '\n';
+  return Sentence(absl::StrFormat("Not searched, for lack of effort: %s (--iterations N looks further)",
+                                  absl::StrJoin(answer.not_searched, "; ")),
+                  screen);
 }
 
 std::string NeedsText(const PlanPart& part, const Screen& screen) {
   const ModulePlan* plan = Chosen(part.answer);
   if (plan == nullptr || plan->settings.empty()) return "";
-  return Wrapped(absl::StrFormat("Needs %s in the environment", TextOf(plan->settings)), screen.width, kIndent,
-                 2 * kIndent) +
-         '\n';
+  return Sentence(absl::StrFormat("Needs %s in the environment", TextOf(plan->settings)), screen);
 }
 
 // "Try --allocator pytorch-expandable: 3.90 GiB on the GPU for +5.5 % time, by "layer1", with
@@ -188,12 +184,11 @@ std::string SettingText(const PlanPart& part, const Screen& screen) {
   const std::optional<ModulePlan>& plan = part.answer.with_expandable_segments;
   if (!plan) return "";
   const std::string allocator = AllocatorWith(plan->settings).value_or("");
-  return Wrapped(absl::StrFormat("Try --allocator %s: %s on the GPU%s, %s, with %s in the environment", allocator,
-                                 FormatBytesIn(plan->measured.device_bytes, screen.units), ForMore(part, *plan),
-                                 plan->segments.empty() ? Quoted(*plan) : absl::StrCat("by ", Quoted(*plan)),
-                                 TextOf(plan->settings)),
-                 screen.width, kIndent, 2 * kIndent) +
-         '\n';
+  return Sentence(absl::StrFormat("Try --allocator %s: %s on the GPU%s, %s, with %s in the environment", allocator,
+                                  FormatBytesIn(plan->measured.device_bytes, screen.units), ForMore(part, *plan),
+                                  plan->segments.empty() ? Quoted(*plan) : absl::StrCat("by ", Quoted(*plan)),
+                                  TextOf(plan->settings)),
+                  screen);
 }
 
 std::string CardText(const PlanPart& part, const Screen& screen) {
@@ -203,12 +198,12 @@ std::string CardText(const PlanPart& part, const Screen& screen) {
                             : run.retries_per_step == 1
                                 ? "once a step, which takes time"
                                 : absl::StrFormat("%d times a step, which takes time", run.retries_per_step);
-  return Wrapped(absl::StrFormat(
-                     "On a card with %s and no more %s runs%s: PyTorch gives its cache back when memory is full, %s "
-                     "(-f json has its segments)",
-                     FormatBytesIn(*part.request.budget_bytes, screen.units), Quoted(plan), ForMore(part, plan), often),
-                 screen.width, kIndent, kIndent) +
-         '\n';
+  return Sentence(
+      absl::StrFormat("On a card with %s and no more %s runs%s: PyTorch gives its cache back when memory is full, %s "
+                      "(-f json has its segments)",
+                      FormatBytesIn(*part.request.budget_bytes, screen.units), Quoted(plan), ForMore(part, plan),
+                      often),
+      screen, kIndent);
 }
 
 namespace {
@@ -225,9 +220,7 @@ std::string LadderText(const PlanPart& part, const Screen& screen) {
     steps.push_back(std::move(step));
   }
   if (steps.size() < 2) return "";
-  return Wrapped(absl::StrCat("Found by method: ", absl::StrJoin(steps, "; "), "."), screen.width, kIndent,
-                 2 * kIndent) +
-         '\n';
+  return Sentence(absl::StrCat("Found by method: ", absl::StrJoin(steps, "; "), "."), screen);
 }
 
 }  // namespace
@@ -261,7 +254,7 @@ std::string ProofText(const PlanPart& part, const Screen& screen) {
       absl::StrAppendFormat(&text, ", found %s.", MoreOf(part, answer.any_schedule->slowdown));
     }
   }
-  return LadderText(part, screen) + Wrapped(text, screen.width, kIndent, 2 * kIndent) + '\n';
+  return LadderText(part, screen) + Sentence(text, screen);
 }
 
 std::string LargestBatchText(const PlanPart& part, const Screen& screen) {
@@ -276,7 +269,7 @@ std::string LargestBatchText(const PlanPart& part, const Screen& screen) {
     absl::StrAppendFormat(&text, "%s %d", largest.class_bound ? ", no schedule" : "; proven: no checkpointing exceeds",
                           *largest.bound);
   }
-  return Wrapped(text, screen.width, kIndent, 2 * kIndent) + '\n';
+  return Sentence(text, screen);
 }
 
 }  // namespace onnx_mem

@@ -21,7 +21,7 @@ struct PartLine {
   std::optional<int64_t> training = {}, inference = {};  // "-" where it is nothing
   std::string rest = {};                                 // left out where it has no room
   Paint paint = Paint::kNone;                            // of the rest
-  std::optional<int64_t> whole = {};                     // of which training's size is told as a share
+  std::optional<int64_t> whole = {};                     // of which training's size is shown as a share
 };
 
 // A column for each part that `run` has, all sizes in one unit. `run` and `screen` outlive it.

@@ -37,6 +37,10 @@ std::string QuietRun(const Report& report, const RunSummary& run, const std::vec
 
 }  // namespace
 
+std::string Sentence(std::string_view text, const Screen& screen, size_t hanging) {
+  return Wrapped(text, screen.width, kIndent, hanging) + '\n';
+}
+
 std::string HeadingText(const Report& report, const Screen& screen) {
   const ModelSummary& model = report.model;
   std::string parameters = absl::StrFormat("%s parameters", ShortCount(model.parameters));
@@ -136,7 +140,7 @@ std::string TablesText(const Report& report, std::string text, const Screen& scr
 std::string TrainsLine(const Report& report, const Screen& screen) {
   const std::string trains = TrainsText(report);
   if (trains.empty()) return "";
-  return "\n" + Wrapped(absl::StrFormat("Trains %s.", trains), screen.width, kIndent, kIndent) + "\n";
+  return "\n" + Sentence(absl::StrFormat("Trains %s.", trains), screen, kIndent);
 }
 
 // One model at one batch, with more than the first screen has room for: the answer, then the list that was asked for,
@@ -202,7 +206,7 @@ std::string RenderQuiet(const Report& report) {
       const CardFit::Part& part = card.parts.front();
       const BatchEdges batches = part.batches.value_or(BatchEdges());
       absl::StrAppendFormat(&text, "%s batch=%d %s=%d fits=%d largest=%d verdict=%s safe=%d impossible-from=%s%s\n",
-                            BaseName(report.model.path), fit.asked_batch, part.name, part.need.expected_bytes,
+                            BaseName(report.model.path), fit.batch, part.name, part.need.expected_bytes,
                             part.verdict == Verdict::kDoesNotFit ? 0 : 1, batches.expected.batch, NameOf(part.verdict),
                             batches.safe.batch, ImpossibleText(part.batches),
                             fit.cards.size() > 1 ? " on=" + OneWord(card.name) : "");

@@ -1,4 +1,4 @@
-// Where the memory goes: the middle of the first screen.
+// What the memory consists of: the middle of the first screen.
 //
 //                            training          inference
 //   parameters             97.5 MiB    2 %     97.5 MiB
@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "analyzer/graph/bytes.h"
 #include "report/analyze/answer.h"
@@ -44,7 +43,9 @@ constexpr size_t kLabelWidth = 22;
 constexpr size_t kSizeWidth = 13;
 constexpr size_t kBarWidth = 28;
 
-PartLine TotalLine(const RunSummary& run, std::string label, int64_t PartSummary::*field, std::string rest) {
+bool IsOfTorch(std::string_view allocator) { return allocator.empty() || allocator.starts_with("pytorch"); }
+
+PartLine TotalLine(const RunSummary& run, std::string label, int64_t PeakFigures::*field, std::string rest) {
   PartLine line{.label = std::move(label), .rest = std::move(rest), .paint = Paint::kDim};
   if (run.training) line.training = (*run.training).*field;
   if (run.inference) line.inference = (*run.inference).*field;
@@ -64,12 +65,12 @@ bool HasWideAllocation(const std::optional<PartSummary>& part) {
 
 std::string AllocatedEnds(const RunSummary& run, const PartColumns& block) {
   if (!HasWideAllocation(run.training) && !HasWideAllocation(run.inference)) return "";
-  return block.Text(TotalLine(run, "  low", &PartSummary::allocated_low_bytes, "by what the file leaves open")) +
+  return block.Text(TotalLine(run, "  low", &PeakFigures::allocated_low_bytes, "by what the file leaves open")) +
          block.Text(
-             TotalLine(run, "  high", &PartSummary::allocated_high_bytes, "with what cuBLAS and cuDNN may take"));
+             TotalLine(run, "  high", &PeakFigures::allocated_high_bytes, "with what cuBLAS and cuDNN may take"));
 }
 
-int64_t Largest(const RunSummary& run, int64_t PartSummary::*field) {
+int64_t Largest(const RunSummary& run, int64_t PeakFigures::*field) {
   return std::max(run.training ? (*run.training).*field : int64_t{0},
                   run.inference ? (*run.inference).*field : int64_t{0});
 }
@@ -77,9 +78,9 @@ int64_t Largest(const RunSummary& run, int64_t PartSummary::*field) {
 // What a session took, in its own words.
 std::string SessionLines(const RunSummary& run, const SessionFigures& session, const PartColumns& block) {
   const auto line = [&](std::string label, int64_t bytes, std::string rest) {
-    PartLine told{.label = std::move(label), .rest = std::move(rest), .paint = Paint::kDim};
-    if (run.inference) told.inference = bytes;
-    return block.Text(told);
+    PartLine shown{.label = std::move(label), .rest = std::move(rest), .paint = Paint::kDim};
+    if (run.inference) shown.inference = bytes;
+    return block.Text(shown);
   };
   return line("weights", session.weight_bytes, "kept once, packed or as in the file") +
          line("arena", session.arena_bytes, "its regions, as its log of extensions adds up") +
@@ -89,13 +90,17 @@ std::string SessionLines(const RunSummary& run, const SessionFigures& session, c
          line("  memory pattern", session.pattern_bytes, "one block for all activations from run 2 on");
 }
 
-}  // namespace
+// "optimizer state (adam)", as far as the column has room for the name.
+std::string WithOptimizer(std::string label, const Report& report, const Screen& screen) {
+  const std::string name = AssumptionNamed(report, "optimizer");
+  if (name.empty()) return label;
+  return label + Shortened(" (" + name + ")", kLabelWidth - label.size(), screen.utf8);
+}
 
-std::string BreakdownText(const Report& report, const Screen& screen) {
+std::string CategoryLines(const Report& report, const PartColumns& block, const Screen& screen) {
   const RunSummary& run = report.runs.front();
   const PartSummary& main = MainPart(run);
-  const PartColumns block(run, kLabelWidth, kSizeWidth, screen);
-  std::string text = block.Header();
+  std::string text;
   for (const CategoryLabel& row : kLabels) {
     const auto c = static_cast<size_t>(row.category);
     PartLine line{.label = std::string(row.label), .paint = row.paint};
@@ -106,50 +111,70 @@ std::string BreakdownText(const Report& report, const Screen& screen) {
     if (run.inference) line.inference = run.inference->breakdown[c];
     if (line.training.value_or(0) == 0 && line.inference.value_or(0) == 0) continue;
     if (row.category == Category::kTransientActivations && !run.training) line.label = "activations";
-    if (row.category == Category::kOptimizerState) {
-      if (const std::string name = AssumptionNamed(report, "optimizer"); !name.empty()) {
-        line.label += Shortened(" (" + name + ")", kLabelWidth - line.label.size(), screen.utf8);
-      }
-    }
+    if (row.category == Category::kOptimizerState) line.label = WithOptimizer(line.label, report, screen);
     const double share =
         main.peak_bytes > 0 ? static_cast<double>(main.breakdown[c]) / static_cast<double>(main.peak_bytes) : 0;
     line.rest = Bar(share, kBarWidth, screen.utf8);
     text += block.Text(line);
   }
-  text += block.Rule();
+  return text;
+}
+
+// What is allocated, and within it.
+std::string AllocatedLines(const Report& report, const PartColumns& block) {
+  const RunSummary& run = report.runs.front();
   const std::string allocator = AssumptionNamed(report, "allocator");
-  const bool torch = allocator.empty() || absl::StartsWith(allocator, "pytorch");
-  text += block.Text(TotalLine(run, "alive at the peak", &PartSummary::peak_bytes, "exact sizes, each storage once"));
-  if (HasWideInterval(run.training) || HasWideInterval(run.inference)) {
-    text += block.Text(TotalLine(run, "  at least", &PartSummary::peak_low_bytes, "by what the file leaves open"));
-    text += block.Text(TotalLine(run, "  at most", &PartSummary::peak_high_bytes, "onnx-mem check says why"));
-  }
-  text += block.Text(TotalLine(run, "allocated", &PartSummary::allocated_peak_bytes,
-                               torch                  ? "torch.cuda.max_memory_allocated()"
-                               : allocator == "exact" ? "without an allocator's rounding"
-                                                      : "with the allocator's rounding, and workspace"));
+  const bool torch = IsOfTorch(allocator);
+  std::string text = block.Text(TotalLine(run, "allocated", &PeakFigures::allocated_peak_bytes,
+                                          torch                  ? "torch.cuda.max_memory_allocated()"
+                                          : allocator == "exact" ? "without an allocator's rounding"
+                                                                 : "with the allocator's rounding, and workspace"));
   if (torch) text += AllocatedEnds(run, block);
-  if (torch && Largest(run, &PartSummary::workspace_bytes) > 0) {
-    text += block.Text(TotalLine(run, "(cuBLAS workspace)", &PartSummary::workspace_bytes,
+  if (torch && Largest(run, &PeakFigures::workspace_bytes) > 0) {
+    text += block.Text(TotalLine(run, "(cuBLAS workspace)", &PeakFigures::workspace_bytes,
                                  "in allocated, by card and version of PyTorch"));
   }
-  if (main.session) text += SessionLines(run, *main.session, block);
+  return text;
+}
+
+// What the device has for it.
+std::string DeviceLines(const Report& report, const PartColumns& block) {
+  const RunSummary& run = report.runs.front();
+  const PartSummary& main = MainPart(run);
   const DeviceWords words = WordsOfDevice(report);
-  text += block.Text(TotalLine(run, "reserved", &PartSummary::reserved_peak_bytes,
-                               torch ? "torch.cuda.max_memory_reserved()" : "taken from the device"));
+  const bool torch = IsOfTorch(AssumptionNamed(report, "allocator"));
+  std::string text = block.Text(TotalLine(run, "reserved", &PeakFigures::reserved_peak_bytes,
+                                          torch ? "torch.cuda.max_memory_reserved()" : "taken from the device"));
   if (main.context_bytes > 0) {
-    text += block.Text(TotalLine(run, "CUDA context", &PartSummary::context_bytes,
+    text += block.Text(TotalLine(run, "CUDA context", &PeakFigures::context_bytes,
                                  absl::StrFormat("%d to %d MiB, by card and version", main.context_low_bytes >> 20,
                                                  main.context_high_bytes >> 20)));
   }
   text += block.Text(
-      TotalLine(run, std::string(words.whole), &PartSummary::device_bytes,
+      TotalLine(run, std::string(words.whole), &PeakFigures::device_bytes,
                 main.context_bytes > 0 ? "nvidia-smi: reserved and the context" : std::string(words.shown_by)));
   if (main.session && main.context_bytes == 0) {
-    text += block.Text(TotalLine(run, "  in use", &PartSummary::device_low_bytes, "VmRSS after malloc_trim(0)"));
+    text += block.Text(TotalLine(run, "  in use", &PeakFigures::device_low_bytes, "VmRSS after malloc_trim(0)"));
   }
+  return text;
+}
+
+}  // namespace
+
+std::string BreakdownText(const Report& report, const Screen& screen) {
+  const RunSummary& run = report.runs.front();
+  const PartColumns block(run, kLabelWidth, kSizeWidth, screen);
+  std::string text = block.Header() + CategoryLines(report, block, screen) + block.Rule();
+  text += block.Text(TotalLine(run, "alive at the peak", &PeakFigures::peak_bytes, "exact sizes, each storage once"));
+  if (HasWideInterval(run.training) || HasWideInterval(run.inference)) {
+    text += block.Text(TotalLine(run, "  at least", &PeakFigures::peak_low_bytes, "by what the file leaves open"));
+    text += block.Text(TotalLine(run, "  at most", &PeakFigures::peak_high_bytes, "onnx-mem check says why"));
+  }
+  text += AllocatedLines(report, block);
+  if (MainPart(run).session) text += SessionLines(run, *MainPart(run).session, block);
+  text += DeviceLines(report, block);
   if (run.training && run.training->first_step_peak_bytes > run.training->peak_bytes) {
-    text += block.Text(TotalLine(run, "(first step)", &PartSummary::first_step_peak_bytes,
+    text += block.Text(TotalLine(run, "(first step)", &PeakFigures::first_step_peak_bytes,
                                  "peaks higher: optimizer state appears in it"));
   }
   return text;

@@ -90,6 +90,14 @@ int64_t InOneSession(const PartSummary& part, int64_t sessions) {
   return part.context_bytes + (part.device_bytes - part.context_bytes) / sessions - part.peak_bytes;
 }
 
+// "optimizer (adam)", as far as the column has room for the name.
+std::string LabelOf(const Share& share, const Report& report, const Screen& screen) {
+  std::string label(share.label);
+  const std::string name = AssumptionNamed(report, "optimizer");
+  if (share.categories.front() != Category::kOptimizerState || name.empty()) return label;
+  return label + Shortened(" (" + name + ")", kShareLabel - label.size(), screen.utf8);
+}
+
 std::string SharesText(const Report& report, const Screen& screen) {
   const RunSummary& run = report.runs.front();
   const PartColumns columns(run, kShareLabel, kShareSize, screen);
@@ -106,13 +114,7 @@ std::string SharesText(const Report& report, const Screen& screen) {
     training_rest -= training;
     inference_rest -= inference;
     if (training == 0 && inference == 0) continue;
-    std::string label(share.label);
-    if (share.categories.front() == Category::kOptimizerState) {
-      if (const std::string name = AssumptionNamed(report, "optimizer"); !name.empty()) {
-        label += Shortened(" (" + name + ")", kShareLabel - label.size(), screen.utf8);
-      }
-    }
-    add_share(std::move(label), training, inference, share.paint);
+    add_share(LabelOf(share, report, screen), training, inference, share.paint);
   }
   const DeviceWords words = WordsOfDevice(report);
   if (words.sessions > 1) {
@@ -178,16 +180,16 @@ std::string WaysToNeedLess(const Table& savings, const Screen& screen) {
   return text;
 }
 
-// What was taken that a reader may want otherwise; what follows from the file or is usual is told by -v.
+// What was assumed that a reader may want otherwise; -v has what follows from the file, and the defaults.
 std::string AssumesText(const Report& report, size_t notes_left_out, const Screen& screen, bool brief = false) {
-  Report told;
-  static const std::set<std::string_view> kUsual = {"auto", "file", "none", "pytorch", "ort", "gpu"};
+  Report shown;
+  static const std::set<std::string_view> kPlain = {"auto", "file", "none", "pytorch", "ort", "gpu"};
   for (const auto& assumption : report.assumptions) {
     // Names that the file tells are no choice, and the margin is in the range.
     const bool is_choice = assumption.first != "names" && assumption.first != "margin";
-    if (!kUsual.contains(assumption.second) && is_choice) told.assumptions.push_back(assumption);
+    if (!kPlain.contains(assumption.second) && is_choice) shown.assumptions.push_back(assumption);
   }
-  std::string text = AssumptionsText(told);
+  std::string text = AssumptionsText(shown);
   const PartSummary& main = MainPart(report.runs.front());
   if (const std::string words = RangeWords(report, main); !words.empty()) {
     text += absl::StrFormat("%sIn brackets: %s.", text.empty() ? "" : " ", brief ? "low and high" : words);
@@ -195,10 +197,42 @@ std::string AssumesText(const Report& report, size_t notes_left_out, const Scree
   text += absl::StrFormat(
       "%sMore%s: -v", text.empty() ? "" : " ",
       notes_left_out == 0 ? "" : absl::StrFormat(", %d note%s", notes_left_out, notes_left_out == 1 ? "" : "s"));
-  return Wrapped(text, screen.width, kIndent, kIndent) + '\n';
+  return Sentence(text, screen, kIndent);
 }
 
 size_t LinesOf(std::string_view text) { return static_cast<size_t>(std::count(text.begin(), text.end(), '\n')); }
+
+// Notes that move the figure, as far as there is room for them.
+struct ShownNotes {
+  std::string text;
+  size_t left_out = 0;
+};
+ShownNotes NotesWithin(const Report& report, size_t lines, const Screen& screen) {
+  ShownNotes shown;
+  for (const Diagnostic& note : report.notes) {
+    if (note.severity != Severity::kNote) continue;  // warnings are on stderr
+    const std::string text = Sentence(absl::StrFormat("Note: %s [%s]", note.message, CodeOf(note)), screen);
+    const bool matters = note.bytes && *note.bytes * kWorthANote >= MainPart(report.runs.front()).device_bytes;
+    if (matters && LinesOf(shown.text) + LinesOf(text) <= lines) {
+      shown.text += text;
+    } else {
+      ++shown.left_out;
+    }
+  }
+  return shown;
+}
+
+// Paragraphs move together, the last ones first, rather than lose a line; `apart` stay so, below the answer.
+std::string MovedTogether(std::vector<std::string>& parts, size_t apart) {
+  std::string text = Paragraphs(parts);
+  while (LinesOf(text) > kMostLines && parts.size() > apart) {
+    const std::string last = std::move(parts.back());
+    parts.pop_back();
+    parts.back() += last;
+    text = Paragraphs(parts);
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -208,44 +242,18 @@ std::string FirstScreenText(const Report& report, const AnalyzePart& analyzed, c
   std::vector<std::string> parts = {
       HeadingText(report, screen), AnswerRows(run, analyzed.limits, screen), SharesText(report, screen),
       PeakText(part, screen) + HeldByText(analyzed, part, screen), WaysToNeedLess(analyzed.savings, screen)};
-  size_t lines = LinesOf(Paragraphs(parts));
-  // Notes that move the figure, as far as there is room for them.
-  const size_t assumed = LinesOf(AssumesText(report, report.notes.size(), screen));
-  std::string notes;
-  size_t left_out = 0;
-  for (const Diagnostic& note : report.notes) {
-    if (note.severity != Severity::kNote) continue;  // warnings go to stderr
-    const std::string told =
-        Wrapped(absl::StrFormat("Note: %s [%s]", note.message, CodeOf(note)), screen.width, kIndent, 2 * kIndent) +
-        '\n';
-    const bool matters = note.bytes && *note.bytes * kWorthANote >= part.device_bytes;
-    if (matters && lines + LinesOf(notes) + LinesOf(told) + assumed <= kMostLines) {
-      notes += told;
-    } else {
-      ++left_out;
-    }
-  }
-  const std::string tail = AssumesText(report, left_out, screen) + notes;
+  const size_t taken = LinesOf(Paragraphs(parts)) + LinesOf(AssumesText(report, report.notes.size(), screen));
+  const ShownNotes notes = NotesWithin(report, kMostLines - std::min(taken, kMostLines), screen);
+  const std::string tail = AssumesText(report, notes.left_out, screen) + notes.text;
   parts.push_back(tail);
-  std::string text = Paragraphs(parts);
-  // Paragraphs move together, the last ones first, rather than lose a line; two stay apart, below the answer.
-  const auto move_together = [&](size_t apart) {
-    while (LinesOf(text) > kMostLines && parts.size() > apart) {
-      const std::string last = std::move(parts.back());
-      parts.pop_back();
-      parts.back() += last;
-      text = Paragraphs(parts);
-    }
-  };
-  move_together(3);
+  std::string text = MovedTogether(parts, 3);
   if (LinesOf(text) > kMostLines) {
     parts.back().replace(parts.back().size() - tail.size(), tail.size(),
-                         AssumesText(report, left_out, screen, /*brief=*/true) + notes);
-    text = Paragraphs(parts);
+                         AssumesText(report, notes.left_out, screen, /*brief=*/true) + notes.text);
+    text = MovedTogether(parts, 1);
   }
-  move_together(1);
   if (LinesOf(text) <= kMostLines || analyzed.limits.size() < 2 || analyzed.savings.rows.empty()) return text;
-  AnalyzePart without_ways = analyzed;  // what needs less gives way to the cards: -v has it
+  AnalyzePart without_ways = analyzed;  // what needs less makes room for the cards: -v has it
   without_ways.savings.rows.clear();
   return FirstScreenText(report, without_ways, screen);
 }

@@ -86,7 +86,7 @@ std::string LawText(const Scaling& law, const RunSummary& run, const Screen& scr
                                      law.exact ? "=" : "is about", sign, FormatBytesIn(fixed, screen.units),
                                      FormatBytesIn(law.bytes_per_sample, screen.units));
   if (law.exact) absl::StrAppendFormat(&text, " (exactly, from batch %d to %d)", law.from_batch, law.to_batch);
-  return Wrapped(text, screen.width, kIndent, 2 * kIndent) + '\n';
+  return Sentence(text, screen);
 }
 
 }  // namespace

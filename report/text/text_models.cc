@@ -157,6 +157,13 @@ std::string ModelLayersText(const std::string& model, const Table& table, size_t
   return AlignedText(std::move(text), kIndent, 1, screen);
 }
 
+// " may fit"; "" without a limit.
+std::string VerdictOfRow(const Table& models, const Row& row) {
+  std::string verdict = std::get<std::string>(CellAt(models, row, "verdict"));
+  std::replace(verdict.begin(), verdict.end(), '-', ' ');
+  return verdict.empty() ? "" : " " + verdict;
+}
+
 }  // namespace
 
 std::string ModelsText(const Report& report, const Screen& screen) {
@@ -186,10 +193,7 @@ std::string ModelsText(const Report& report, const Screen& screen) {
     std::vector<std::string> cells = {"  " + BaseName(std::get<std::string>(CellAt(models, row, "model")))};
     AddFigures(figures_of(row), most, units, screen.utf8, cells);
     const int64_t device_bytes = NumberAt(models, row, trains ? "training_device_bytes" : "inference_device_bytes");
-    std::string verdict = std::get<std::string>(CellAt(models, row, "verdict"));
-    std::replace(verdict.begin(), verdict.end(), '-', ' ');
-    const std::string size = device_bytes > 0 ? SizeIn(device_bytes, device_unit) : "-";
-    cells.push_back(size + (verdict.empty() ? "" : " " + verdict));
+    cells.push_back((device_bytes > 0 ? SizeIn(device_bytes, device_unit) : "-") + VerdictOfRow(models, row));
     text.rows.push_back(std::move(cells));
   }
   std::string result = AlignedText(std::move(text), kIndent, 1, screen);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "report/analyze/report.h"
 #include "report/parts/screen.h"
@@ -11,6 +12,9 @@
 namespace onnx_mem {
 
 inline constexpr size_t kIndent = 2;
+
+// A sentence with its line break; lines behind the first begin with `hanging` spaces.
+std::string Sentence(std::string_view text, const Screen& screen, size_t hanging = 2 * kIndent);
 
 // "resnet50.onnx   pytorch 2.15.0, opset 20, 122 nodes, 25.6 M parameters (float32)   batch 64"
 std::string HeadingText(const Report& report, const Screen& screen);

@@ -168,9 +168,7 @@ std::string TimeText(const RunSummary& run, const AnalyzePart& analyzed, const S
   const std::optional<TimeEstimate>& time = MainPart(run).time;
   if (!time) {
     if (analyzed.time_unknown.empty()) return "";
-    return Wrapped(absl::StrFormat("Time: not estimated, %s", analyzed.time_unknown), screen.width, kIndent,
-                   2 * kIndent) +
-           '\n';
+    return Sentence(absl::StrFormat("Time: not estimated, %s", analyzed.time_unknown), screen);
   }
   const bool all_measured = time->measured_ns == time->step_ns;
   std::string text = absl::StrFormat("Time (%s) on %s%s: ",
@@ -196,7 +194,7 @@ std::string TimeText(const RunSummary& run, const AnalyzePart& analyzed, const S
                           Percent(time->by_bound_ns[static_cast<size_t>(time->bound)], time->step_ns));
   }
   for (const std::string& assumption : time->assumptions) text += "; " + assumption;
-  return Wrapped(text, screen.width, kIndent, 2 * kIndent) + '\n';
+  return Sentence(text, screen);
 }
 
 std::string WhoText(const Report& report, const AnalyzePart& analyzed, const Screen& screen) {

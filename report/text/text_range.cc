@@ -35,7 +35,7 @@ std::string RangeText(const Report& report, const Screen& screen) {
     if (run.*which.part) largest = std::max(largest, (run.*which.part)->device_high_bytes);
   }
   const ByteUnit unit = ColumnUnit(largest, screen.units);
-  std::string text, told, said;  // `said`: of the part before, which need not be told again
+  std::string text, causes_text, last;  // `last`: of the part before, which is not repeated
   for (const auto& [name, of, place] : kPartsOfRun) {
     const std::optional<PartSummary>& part = run.*place;
     if (!part) continue;
@@ -50,14 +50,15 @@ std::string RangeText(const Report& report, const Screen& screen) {
     }
     const RangeCause& widest = causes.front();
     const std::string fact = absl::StrFormat("%s is known by %s", widest.words, widest.told_by);
-    if (fact != said) {
-      told += Wrapped(absl::StrFormat("Narrower%s once %s", said.empty() ? "" : absl::StrFormat(" (%s)", name), fact),
-                      screen.width, 2 * kIndent, 3 * kIndent) +
-              '\n';
+    if (fact != last) {
+      causes_text +=
+          Wrapped(absl::StrFormat("Narrower%s once %s", last.empty() ? "" : absl::StrFormat(" (%s)", name), fact),
+                  screen.width, 2 * kIndent, 3 * kIndent) +
+          '\n';
     }
-    said = fact;
+    last = fact;
   }
-  return text + told;
+  return text + causes_text;
 }
 
 }  // namespace onnx_mem

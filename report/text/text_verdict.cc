@@ -81,11 +81,11 @@ std::string FitLine(const FitPart& fit, const Screen& screen) {
   if (fit.cards.size() > 1) {
     std::vector<Named> all;
     for (const CardFit& card : fit.cards) all.emplace_back(card.parts.front().verdict, card.name);
-    return absl::StrFormat("Batch %d %s", fit.asked_batch, GroupedVerdicts(all, screen));
+    return absl::StrFormat("Batch %d %s", fit.batch, GroupedVerdicts(all, screen));
   }
   const CardFit& card = fit.cards.front();
   const CardFit::Part& part = card.parts.front();
-  std::string line = absl::StrFormat("Batch %d %s %s", fit.asked_batch, WordsOf(part.verdict),
+  std::string line = absl::StrFormat("Batch %d %s %s", fit.batch, WordsOf(part.verdict),
                                      card.name.empty() ? FormatBytesIn(card.usable_bytes, screen.units)
                                                        : Shortened(card.name, kMostName, screen.utf8));
   if (!part.batches) return line;
@@ -199,7 +199,7 @@ std::string FitText(const FitPart& fit, const Screen& screen) {
   if (fit.cards.size() == 1) {
     std::string text;
     const CardFit& card = fit.cards.front();
-    for (const CardFit::Part& part : card.parts) text += PartText(card, part, fit.asked_batch, screen);
+    for (const CardFit::Part& part : card.parts) text += PartText(card, part, fit.batch, screen);
     return text;
   }
   TextTable table;
@@ -207,7 +207,7 @@ std::string FitText(const FitPart& fit, const Screen& screen) {
       {.shrinks = true}, {.right = true, .optional = true}, {.right = true}, {}, {.right = true}, {.right = true},
       {.right = true}};
   for (size_t p = 0; p < fit.cards.front().parts.size(); ++p) {
-    table.rows.push_back({absl::StrFormat("batch %d of %s", fit.asked_batch, fit.cards.front().parts[p].name),
+    table.rows.push_back({absl::StrFormat("batch %d of %s", fit.batch, fit.cards.front().parts[p].name),
                           p == 0 ? "usable" : "", p == 0 ? "needs" : "", "", p == 0 ? "safe" : "",
                           p == 0 ? "expected" : "", p == 0 ? "impossible" : ""});
     for (const CardFit& card : fit.cards) {
@@ -220,11 +220,10 @@ std::string FitText(const FitPart& fit, const Screen& screen) {
     }
   }
   return AlignedText(std::move(table), kIndent, 2, screen) +
-         Wrapped(
+         Sentence(
              "safe: the largest batch whose high end fits; expected: whose expected figure does; impossible: "
              "from it on not even the low end fits",
-             screen.width, kIndent, kIndent) +
-         "\n";
+             screen, kIndent);
 }
 
 std::string PlanHeldText(const PlanPart& plan, const Screen& screen) {

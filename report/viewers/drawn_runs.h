@@ -23,8 +23,7 @@ inline std::vector<ViewedRun> ViewedRuns(const Report& report) {
   if (const auto* part = std::get_if<PlanPart>(&report.part)) analysis = part->baseline.get();
   std::vector<ViewedRun> runs;
   if (analysis == nullptr) return runs;
-  if (analysis->training) runs.push_back({"training", analysis, &*analysis->training});
-  if (analysis->inference) runs.push_back({"inference", analysis, &*analysis->inference});
+  for (const Part& part : analysis->parts) runs.push_back({part.name, analysis, part.figures.get()});
   return runs;
 }
 

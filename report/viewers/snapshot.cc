@@ -135,7 +135,7 @@ class SnapshotWriter {
     pickle_.EndDict();
   }
 
-  // As a replay has them: in each step what ends goes first.
+  // As a replay has them: in each step what ends comes first.
   void WriteTrace() {
     std::vector<std::vector<BufferId>> begins(program_.steps.size()), ends(program_.steps.size());
     for (BufferId id(0); program_.buffers.contains(id); id = BufferId(id.value() + 1)) {

@@ -1,6 +1,6 @@
 // Report -> the Trace Event Format, which Perfetto (ui.perfetto.dev) and chrome://tracing open: a process per run, in
 // it the operators of each phase on a track of their own, and the bytes alive as a counter stacked by category. A step
-// takes one microsecond: the order is told, not the time.
+// takes one microsecond: the order is known, not the time.
 #include <algorithm>
 #include <array>
 #include <iterator>

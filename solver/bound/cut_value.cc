@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMostBits = 59;                             // of the sum of all costs as capacities
 constexpr int64_t kMost = int64_t{1} << (kMostBits + 1);  // no cut in question contains such an arc
-constexpr int kMostPrices = 24;                           // per bound; a handful is usual
+constexpr int kMostPrices = 24;                           // per bound; most need a handful
 
 enum class Forced : int8_t { kOpen, kKept, kDropped };
 

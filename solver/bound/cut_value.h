@@ -19,7 +19,7 @@ namespace onnx_mem {
 struct CutLimits {
   int branch_limit = 0;                                  // branchings after the first bound
   int64_t enough = std::numeric_limits<int64_t>::max();  // a bound from here on is as good as any
-  std::function<bool()> stop = [] { return false; };     // asked between minimum cuts
+  std::function<bool()> stop = [] { return false; };     // called between minimum cuts
 };
 
 struct CutValue {

@@ -2,7 +2,7 @@
 // again before its next use, and the reverse.
 //
 //   before   F1 F2 F3 B3 B2(a1) ...        a1 stays from F1 to B2
-//   drop a1  F1 F2 F3 B3 | F1 B2(a1) ...   a1 goes after F2, its last use, and F1 runs again
+//   drop a1  F1 F2 F3 B3 | F1 B2(a1) ...   a1 is freed after F2, its last use, and F1 runs again
 #ifndef ONNX_MEM_SOLVER_EDIT_PLAN_EDITOR_H_
 #define ONNX_MEM_SOLVER_EDIT_PLAN_EDITOR_H_
 
@@ -51,7 +51,7 @@ class PlanEditor {
   bool Swap(int run, int variant, int& swapped);
 
   // Where an earlier run of the computation was of another variant: that one takes this run's variant, and this run
-  // goes. Saving at once in place of running again to save.
+  // is freed. Saving at once in place of running again to save.
   bool Merge(int run);
 
   // Of what is there at `key`, swaps one life that a smaller variant of its run could serve. False if there is none.

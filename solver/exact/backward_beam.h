@@ -1,4 +1,4 @@
-// A schedule where little fits, by the search that goes back in time (backward_search.h) with a beam: of the states of
+// A schedule where little fits, by the search back in time (backward_search.h) with a beam: of the states of
 // a gap only the most promising are followed, gap after gap. Whatever state it holds can be carried to the end within
 // the budget, so what remains is to get there; searches that start from keeping everything and give up one result after
 // the other find nothing where most results must go several times.

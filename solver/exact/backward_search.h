@@ -4,7 +4,7 @@
 // A state is "in gap t, these items must be resident now, and all that follows is decided". Going back over a run takes
 // its results off the set and puts its inputs on it; an item that is neither made nor used here simply stays required.
 // So nothing is ever dropped: no state holds an item that nobody will use, and how the first forward pass gets to the
-// chosen set is asked last, when little is left to choose.
+// chosen set is settled last, when little is left to choose.
 //
 //   after B1: {}        before B1: {a1}       before the re-run of F1: {}   or keep a1 and go back over B2: {a1, a2}
 //
@@ -28,7 +28,7 @@ struct ExactSearchLimits {
   int64_t better_than = 0;        // only look for costs (anchors included) below this; 0 = any
   int64_t work_limit = std::numeric_limits<int64_t>::max();  // nanoseconds or thereabouts, counted
   PrecedingEffort effort;
-  std::function<bool()> stop = [] { return false; };  // asked now and then; true ends the search
+  std::function<bool()> stop = [] { return false; };  // called now and then; true ends the search
 };
 
 struct ExactSearchResult {

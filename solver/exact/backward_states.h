@@ -1,4 +1,4 @@
-// The states of a search that goes back in time (backward_search.h, backward_beam.h) and the moves between them.
+// The states of a search back in time (backward_search.h, backward_beam.h) and the moves between them.
 #ifndef ONNX_MEM_SOLVER_EXACT_BACKWARD_STATES_H_
 #define ONNX_MEM_SOLVER_EXACT_BACKWARD_STATES_H_
 
@@ -46,8 +46,8 @@ class BackwardStates {
   // Puts the true bound in place of what was known. `most_cost`: what costs as much is of no interest.
   void Estimate(int32_t id, int64_t most_cost);
 
-  // Every run that can precede the state, in each way in which its inputs can be chosen. `reached` is told of states
-  // that are new, or cheaper than they were.
+  // Every run that can precede the state, in each way in which its inputs can be chosen. `reached` is called with
+  // states that are new, or cheaper than they were.
   void Expand(int32_t id, int64_t most_cost, absl::FunctionRef<void(int32_t)> reached);
 
   // The runs from this state to the end.

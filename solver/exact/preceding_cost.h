@@ -1,4 +1,4 @@
-// How much running must lie before a moment: a lower bound for the search that goes back in time (backward_search.h).
+// How much running must lie before a moment: a lower bound for the search back in time (backward_search.h).
 //
 // A state is "in gap t, these items must be resident". Whatever they and the anchors before t need must have been made,
 // with everything that takes (the closure). On top of that, only so much fits while an anchor k < t runs: of what is
@@ -30,7 +30,7 @@ struct PrecedingEffort {
 
 class PrecedingCost {
  public:
-  // `problem` must outlive this object. Earlier windows are added up until `stop`, asked now and then, says true, or
+  // `problem` must outlive this object. Earlier windows are added up until `stop`, called now and then, says true, or
   // until that has taken long enough; then what has been found is taken.
   PrecedingCost(const StageProblem& problem, int64_t budget_bytes, const PrecedingEffort& effort,
                 const std::function<bool()>& stop);

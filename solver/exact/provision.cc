@@ -287,7 +287,7 @@ Provision Provisioner::Find(const ProvisionQuestion& question, const ProvisionLi
   return ProvisionSearch(*this, question, limits).Run();
 }
 
-// Any schedule that runs the anchor goes through these states, last use first, with no more room for any of them.
+// Any schedule that runs the anchor passes these states, last use first, with no more room for any of them.
 bool Provisioner::CannotRun(int t, int64_t budget_bytes, const ProvisionLimits& limits) {
   int64_t room = 0;
   for (int k = 0; k <= t; ++k) room = std::max(room, budget_bytes - problem_.anchors[k].gap_bytes);

@@ -1,12 +1,12 @@
 // How a set of items can be brought about while only so many bytes fit: runs within one gap, any operator any number of
 // times.
 //
-// The search goes back from the items that must be there: a run takes its results off the set and puts its inputs on
+// The search leads back from the items that must be there: a run takes its results off the set and puts its inputs on
 // it, until the set is part of what is resident to begin with. States that take least to finish come first, then those
 // with few bytes. Where it ends without an answer, there is none: with nothing resident to begin with, no schedule
 // fits that runs what needs the items.
 //
-//   F1: x -> a1, F2: a1 -> a2, asked {a2}, resident {}:   {a2}  <- F2 -  {a1}  <- F1 -  {}
+//   F1: x -> a1, F2: a1 -> a2, wanted {a2}, resident {}:   {a2}  <- F2 -  {a1}  <- F1 -  {}
 #ifndef ONNX_MEM_SOLVER_EXACT_PROVISION_H_
 #define ONNX_MEM_SOLVER_EXACT_PROVISION_H_
 
@@ -25,7 +25,7 @@ struct ProvisionQuestion {
   std::vector<Word> resident;               // items that are there to begin with, and may go
   std::vector<Word> held;                   // of these, the ones that must stay; empty: none
   int64_t room_bytes = 0;                   // for items and workspaces, in the gap
-  int64_t last_bytes = 0;                   // beside the items asked for, while they are used
+  int64_t last_bytes = 0;                   // beside the items that are wanted, while they are used
   bool ignores_what_nothing_makes = false;  // items that no operator makes: take no bytes and are there
 };
 

@@ -3,7 +3,7 @@
 //
 //   keep a2, room for two:   F1 F2 F3 (drop a1) B3 B2 | F1 B1
 //
-// Nothing is dropped before memory forces it; of what the cut does not keep, what is needed last goes first.
+// Nothing is dropped before memory forces it; of what the cut does not keep, what is needed last is dropped first.
 #ifndef ONNX_MEM_SOLVER_METHODS_CUT_PLAN_H_
 #define ONNX_MEM_SOLVER_METHODS_CUT_PLAN_H_
 

@@ -266,11 +266,11 @@ void PlanOnDemand(const PlanningTask& task, Incumbent& incumbent) {
   if (incumbent.infeasible()) return;
   const SolveLimits until_found = task.limits.Share(kShareWithoutPlan);
   const SolveLimits until_good = task.limits.Share(kShareWithPlan);
-  int64_t asked = 0;
+  int64_t calls = 0;
   ProvisionLimits limits;
   limits.state_limit = kFewStates;
   limits.stop = [&] {
-    if (!task.limits.deadline) return ++asked > kAskedWithoutDeadline;
+    if (!task.limits.deadline) return ++calls > kAskedWithoutDeadline;
     return (incumbent.feasible() ? until_good : until_found).TimeIsUp();
   };
   ProvisionsFromNothing from_nothing;

@@ -1,6 +1,7 @@
 // A plan that runs again what the next operator needs, when it needs it, in an order that fits (exact/provision.h).
-// What goes to make room is what costs little to make again for its bytes and is not needed soon. Finds a plan wherever
-// each operator can be served on its own, whatever that costs; the plan is then thinned out (edit/run_thinning.h).
+// What is freed to make room is what costs little to make again for its bytes and is not needed soon. Finds a plan
+// wherever each operator can be served on its own, whatever that costs; the plan is then thinned out
+// (edit/run_thinning.h).
 #ifndef ONNX_MEM_SOLVER_METHODS_DEMAND_PLAN_H_
 #define ONNX_MEM_SOLVER_METHODS_DEMAND_PLAN_H_
 
@@ -13,7 +14,7 @@
 
 namespace onnx_mem {
 
-// What goes first: the least of cost^cost_power / (bytes * distance^distance_power), shaken by noise.
+// What is freed first: the least of cost^cost_power / (bytes * distance^distance_power), shaken by noise.
 struct DemandTaste {
   double cost_power = 1.0;
   double distance_power = 1.0;

@@ -4,9 +4,7 @@
 #include <array>
 #include <ctime>
 
-#include "solver/methods/chain_dp.h"
 #include "solver/methods/dag_search.h"
-#include "solver/methods/segments.h"
 #include "solver/problem/no_recompute.h"
 
 namespace onnx_mem {
@@ -22,9 +20,6 @@ constexpr auto kRows = std::to_array<MethodRow>({
     {"cut", "dag", PlanCut},
     {"beam", "dag", PlanBeam},
     {"exact", "dag", PlanExactlyFromBeam},
-    {"sqrt", "sqrt", PlanSqrt},
-    {"chen", "chen", PlanChen},
-    {"chain", "chain", PlanChain},
     {"demand", "dag", PlanOnDemand},
     {"dag", "dag", PlanDag},
     {"exact", "dag", PlanExactly},

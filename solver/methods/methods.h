@@ -33,7 +33,7 @@ struct SolveLimits {
   int64_t iteration_limit = 0;  // per method; 0 = none
   std::optional<Clock::time_point> deadline;
 
-  // Reads the clock: to be asked between pieces of work of a few microseconds or more.
+  // Reads the clock: to be called between pieces of work of a few microseconds or more.
   bool TimeIsUp() const { return deadline && Clock::now() >= *deadline; }
   bool Allows(int64_t iteration) const { return iteration_limit == 0 || iteration < iteration_limit; }
 
@@ -52,8 +52,8 @@ struct PlanningTask {
 };
 
 struct MethodRow {
-  std::string_view name;   // as Solution::method says it
-  std::string_view asked;  // value of --method that runs it: auto runs every row
+  std::string_view name;    // as Solution::method says it
+  std::string_view choice;  // value of --method that runs it: auto runs every row
   void (*run)(const PlanningTask& task, Incumbent& incumbent);
 };
 

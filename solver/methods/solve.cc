@@ -16,7 +16,7 @@ namespace {
 bool IsKnown(std::string_view method) {
   const auto rows = MethodRows();
   return method == "auto" ||
-         std::any_of(rows.begin(), rows.end(), [&](const MethodRow& row) { return row.asked == method; });
+         std::any_of(rows.begin(), rows.end(), [&](const MethodRow& row) { return row.choice == method; });
 }
 
 // What is under way when time is up, and the last simulation, still belong to the time given.
@@ -57,7 +57,8 @@ Solution SolutionOf(const Incumbent& incumbent) {
 absl::StatusOr<Solution> Solve(const StepGraph& graph, int64_t budget_bytes, const SolveOptions& options) {
   if (!IsKnown(options.method)) {
     return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUnknownMethod,
-                       absl::StrCat("no planning method '", options.method, "'"));
+                       absl::StrCat("a step graph has no planning method '", options.method, "'"),
+                       {"try: --method auto"});
   }
   const SolveLimits limits = LimitsOf(options);
   const StageProblem problem = BuildStages(graph);
@@ -65,8 +66,8 @@ absl::StatusOr<Solution> Solve(const StepGraph& graph, int64_t budget_bytes, con
   Incumbent incumbent(graph, budget_bytes);
   for (const MethodRow& row : MethodRows()) {
     if (incumbent.done()) break;
-    // Keeping everything is tried first whatever is asked for: where it fits, there is nothing to plan.
-    if (options.method == "auto" || row.asked == options.method || row.asked == "none") row.run(task, incumbent);
+    // Keeping everything is tried first whatever the method: where it fits, there is nothing to plan.
+    if (options.method == "auto" || row.choice == options.method || row.choice == "none") row.run(task, incumbent);
   }
   return SolutionOf(incumbent);
 }

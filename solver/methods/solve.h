@@ -1,5 +1,5 @@
-// The planners' front door: the cheapest schedule found for a step graph within a budget, with the proof that goes
-// with it.
+// The planners' front door: the cheapest schedule found for a step graph within a budget, with its
+// proof.
 #ifndef ONNX_MEM_SOLVER_METHODS_SOLVE_H_
 #define ONNX_MEM_SOLVER_METHODS_SOLVE_H_
 

@@ -147,7 +147,7 @@ TEST(OfferedFor, IsTakenByTheOption) {
   for (const OptionRow& row : OptionRows()) {
     for (const std::string& word : OfferedFor(row)) {
       Options options;
-      EXPECT_TRUE(row.apply(word, options).ok()) << row.long_name << ' ' << word;
+      EXPECT_TRUE(row.Apply(word, options).ok()) << row.long_name << ' ' << word;
     }
   }
 }

@@ -37,7 +37,7 @@ std::string Ends(AnswerOfCommand answer, const std::string& text, Options option
   const auto shared = std::make_shared<const ModelFile>(*std::move(file));
   options.operands = {"m.onnx", "m.onnx"};
   if (answer != &AnswerCompare) options.operands.pop_back();
-  const work::Question question;
+  const work::Counting counting;
   const absl::StatusOr<Answered> answered = answer(options, {shared, shared});
   EXPECT_LT(work::Current().spent, 3 * work::kBudget);
   if (answered.ok()) return "answered";
@@ -75,7 +75,7 @@ TEST(HostileAnswers, AnOrdinaryModelIsNotCounted) {
   absl::StatusOr<ModelFile> file = ModelFile::Parse(ModelBytes(text), "m.onnx");
   ASSERT_TRUE(file.ok()) << file.status();
   options.operands = {"m.onnx"};
-  const work::Question question;
+  const work::Counting counting;
   const auto answered = AnswerFit(options, {std::make_shared<const ModelFile>(*std::move(file))});
   ASSERT_TRUE(answered.ok()) << answered.status();
   EXPECT_TRUE(work::HasLeft(0.2)) << work::Current().spent;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/analysis/study.h"
+#include "analyzer/study/study.h"
 
 namespace onnx_mem {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "analyzer/allocators/allocator.h"
+#include "analyzer/analysis/assumption_list.h"
 #include "analyzer/graph/diagnostic.h"
 #include "cli/commands/commands.h"
 #include "report/parts/formats.h"
@@ -25,7 +26,7 @@ TEST(OptionRows, EveryChoiceThatIsShownIsTaken) {
   for (const OptionRow& row : OptionRows()) {
     for (const std::string& choice : ChoicesOf(row)) {
       Options options;
-      EXPECT_TRUE(row.apply(choice, options).ok()) << row.long_name << " " << choice;
+      EXPECT_TRUE(row.Apply(choice, options).ok()) << row.long_name << " " << choice;
     }
   }
 }
@@ -34,7 +35,7 @@ TEST(OptionRows, NothingElseIsTakenWhereOnlyChoicesAreShown) {
   for (const OptionRow& row : OptionRows()) {
     if (ChoicesOf(row).empty() || row.value.find("REGEX") != std::string_view::npos) continue;
     Options options;
-    EXPECT_FALSE(row.apply("nonsense", options).ok()) << row.long_name;
+    EXPECT_FALSE(row.Apply("nonsense", options).ok()) << row.long_name;
   }
 }
 
@@ -44,9 +45,9 @@ TEST(OptionRows, ChoicesAreTakenInAnyCaseAndTyposAreTold) {
     for (const std::string& choice : ChoicesOf(row)) {
       if (row.long_name == "--units") continue;  // sizes tell GB from GiB in their own way
       Options options;
-      EXPECT_TRUE(row.apply(absl::AsciiStrToUpper(choice), options).ok()) << row.long_name << " " << choice;
+      EXPECT_TRUE(row.Apply(absl::AsciiStrToUpper(choice), options).ok()) << row.long_name << " " << choice;
       if (choice.size() < 4 || row.value.find("REGEX") != std::string_view::npos) continue;
-      const absl::Status status = row.apply(choice + "x", options);
+      const absl::Status status = row.Apply(choice + "x", options);
       ASSERT_FALSE(status.ok()) << row.long_name << " " << choice;
       const std::vector<std::string> details = DiagnosticOf(status).details;
       ASSERT_FALSE(details.empty()) << row.long_name << " " << choice;
@@ -59,7 +60,7 @@ TEST(OptionRows, ChoicesAreTakenInAnyCaseAndTyposAreTold) {
 TEST(OptionRows, TakeWhatFrameworksCallIt) {
   const auto applied = [](std::string_view name, std::string_view value) {
     Options options;
-    EXPECT_TRUE(RowNamed(name).apply(value, options).ok()) << name << " " << value;
+    EXPECT_TRUE(RowNamed(name).Apply(value, options).ok()) << name << " " << value;
     return options;
   };
   for (const char* text : {"fp16", "FP16", "float16", "half", "torch.float16"}) {
@@ -88,7 +89,7 @@ TEST(OptionRows, TakeWhatFrameworksCallIt) {
   EXPECT_EQ(applied("--inplace", "None").workload.run.inplace, "none");
   EXPECT_EQ(applied("--dropout", "File").workload.run.dropout, 0.0);
   Options options;
-  const std::vector<std::string> details = DiagnosticOf(RowNamed("--optimizer").apply("adamx", options)).details;
+  const std::vector<std::string> details = DiagnosticOf(RowNamed("--optimizer").Apply("adamx", options)).details;
   ASSERT_FALSE(details.empty());
   EXPECT_EQ(details.front(), "did you mean: adam, adamw");
 }
@@ -100,6 +101,22 @@ TEST(OptionRows, NamesAreUnique) {
       EXPECT_TRUE(name.empty() || names.insert(name).second) << name;
     }
     EXPECT_FALSE(row.help.empty());
+  }
+}
+
+TEST(ReportedOptions, AreOptionsEachAtAPlaceOfItsOwn) {
+  std::set<int> places;
+  for (const ReportedOption& option : ReportedOptions()) {
+    const OptionRow* row = OptionNamed("--" + std::string(option.name));
+    ASSERT_NE(row, nullptr) << option.name;
+    EXPECT_TRUE(places.insert(option.place).second) << option.name;
+    EXPECT_TRUE(option.separator.empty() || row->setter.repeatable) << option.name;
+  }
+}
+
+TEST(OptionRows, WhatMayBeRepeatedMayBeCleared) {
+  for (const OptionRow& row : OptionRows()) {
+    EXPECT_EQ(row.setter.repeatable, row.setter.clear != nullptr) << row.long_name;
   }
 }
 

@@ -86,7 +86,7 @@ TEST(PickleReader, AListMayContainItself) {
 
 TEST(ParseSnapshot, HasOurPeak) {
   auto analysis = std::make_shared<Analysis>(SampleAnalysis());
-  const RunFigures& figures = *analysis->training;
+  const RunFigures& figures = *analysis->training();
   Report report = BuildReport({}, {Summarize(*analysis)}, {}, *analysis);
   std::get<AnalyzePart>(report.part).analysis = analysis;
   const absl::StatusOr<Snapshot> snapshot = ParseSnapshot(RenderSnapshot(report, Screen()), "x.pickle");

@@ -6,8 +6,10 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 namespace {
@@ -74,12 +76,12 @@ void ExpectRun(const mem::Run& run, const Json& json) {
 
 struct Asked {
   std::string model;
-  mem::Workload workload;
+  mem::Question workload;
   std::string arguments;
 };
 
 std::vector<Asked> Questions() {
-  mem::Workload plain, sweep, detailed;
+  mem::Question plain, sweep, detailed;
   sweep.batches = {1, 8};
   sweep.gpu = "T4";
   sweep.budget_bytes = 600'000'000;
@@ -91,7 +93,7 @@ std::vector<Asked> Questions() {
   detailed.freeze = {"layer1"};
   detailed.segments = {{{"layer2", "layer3"}, {}, {}}};
   detailed.allocator = "exact";
-  mem::Workload session, adapters;
+  mem::Question session, adapters;
   session.batches = {2};
   session.runtime = "onnxruntime";
   session.device = "cpu";
@@ -127,7 +129,7 @@ TEST(Library, FiguresAreThoseOfTheCommand) {
 }
 
 TEST(Library, TextsAreThoseOfTheCommand) {
-  mem::Workload workload;
+  mem::Question workload;
   workload.batches = {4};
   mem::Listing layers;
   layers.by = "layer";
@@ -144,7 +146,7 @@ TEST(Library, TextsAreThoseOfTheCommand) {
 }
 
 TEST(Library, AnAnalysisMayApplyAPlan) {
-  mem::Workload workload;
+  mem::Question workload;
   workload.batches = {16};
   workload.budget_bytes = 1'000'000'000;
   mem::PlanOptions options;
@@ -177,7 +179,7 @@ TEST(Library, AnAnalysisMayApplyAPlan) {
 }
 
 TEST(Library, FitTellsCardsAndWays) {
-  mem::Workload workload;
+  mem::Question workload;
   workload.batches = {512};
   workload.mode = "train";
   workload.gpu = "T4,RTX 4090";
@@ -203,7 +205,7 @@ TEST(Library, FitTellsCardsAndWays) {
 }
 
 TEST(Library, CompareTellsBothSides) {
-  mem::Workload workload;
+  mem::Question workload;
   workload.batches = {32};
   const std::string base = PathOf("resnet18.train.ts.op17"), head = PathOf("resnet18.fp16.train.ts.op17");
   const auto compared = mem::Model::Compare({ModelAt(base), ModelAt(head)}, workload, 0.02);
@@ -243,25 +245,25 @@ TEST(Library, ErrorsCarryCodes) {
 
   const mem::Model model = ModelAt(kLenet);
   const auto code_with = [&](auto change) {
-    mem::Workload workload;
+    mem::Question workload;
     change(workload);
     return CodeOf(model.Analyze(workload));
   };
-  EXPECT_EQ(code_with([](mem::Workload& w) { w.batches = {0}; }), "usage");
-  EXPECT_EQ(code_with([](mem::Workload& w) { w.optimizer = "adamm"; }), "usage");
-  EXPECT_EQ(code_with([](mem::Workload& w) { w.optimizer = ""; }), "usage");
-  EXPECT_EQ(code_with([](mem::Workload& w) { w.freeze = {"("}; }), "usage");
-  EXPECT_EQ(code_with([](mem::Workload& w) { w.freeze = {"absent"}; }), "no-match");
-  EXPECT_EQ(code_with([](mem::Workload& w) { w.gpu = "RTX 4009"; }), "unknown-gpu");
-  EXPECT_EQ(code_with([](mem::Workload& w) { w.budget_bytes = -1; }), "usage");
-  EXPECT_EQ(code_with([](mem::Workload& w) { w.dims = {{"absent", 3}}; }), "unknown-dim");
-  EXPECT_EQ(code_with([](mem::Workload& w) { w.inputs = {{"absent", {3}}}; }), "unknown-input");
-  EXPECT_EQ(code_with([](mem::Workload& w) { w.hold = {"absent"}; }), "unknown-tensor");
-  EXPECT_EQ(code_with([](mem::Workload& w) { w.segments = {{}}; }), "usage");
-  EXPECT_EQ(code_with([](mem::Workload& w) { w.dtype = w.amp = "fp16"; }), "usage");
-  EXPECT_EQ(code_with([](mem::Workload&) {}), "ok");
+  EXPECT_EQ(code_with([](mem::Question& w) { w.batches = {0}; }), "usage");
+  EXPECT_EQ(code_with([](mem::Question& w) { w.optimizer = "adamm"; }), "usage");
+  EXPECT_EQ(code_with([](mem::Question& w) { w.optimizer = ""; }), "usage");
+  EXPECT_EQ(code_with([](mem::Question& w) { w.freeze = {"("}; }), "usage");
+  EXPECT_EQ(code_with([](mem::Question& w) { w.freeze = {"absent"}; }), "no-match");
+  EXPECT_EQ(code_with([](mem::Question& w) { w.gpu = "RTX 4009"; }), "unknown-gpu");
+  EXPECT_EQ(code_with([](mem::Question& w) { w.budget_bytes = -1; }), "usage");
+  EXPECT_EQ(code_with([](mem::Question& w) { w.dims = {{"absent", 3}}; }), "unknown-dim");
+  EXPECT_EQ(code_with([](mem::Question& w) { w.inputs = {{"absent", {3}}}; }), "unknown-input");
+  EXPECT_EQ(code_with([](mem::Question& w) { w.hold = {"absent"}; }), "unknown-tensor");
+  EXPECT_EQ(code_with([](mem::Question& w) { w.segments = {{}}; }), "usage");
+  EXPECT_EQ(code_with([](mem::Question& w) { w.dtype = w.amp = "fp16"; }), "usage");
+  EXPECT_EQ(code_with([](mem::Question&) {}), "ok");
 
-  mem::Workload on_a_card;
+  mem::Question on_a_card;
   on_a_card.gpu = "T4";
   EXPECT_EQ(CodeOf(mem::Model::Compare({model, model}, on_a_card)), "ok");
   EXPECT_EQ(CodeOf(model.Fit({})), "usage");
@@ -274,8 +276,47 @@ TEST(Library, ErrorsCarryCodes) {
   EXPECT_EQ(CodeOf(report.Render("table", "furlongs")), "usage");
 }
 
+// A value of each type of a member that is no default.
+template <class T>
+T Sample() {
+  if constexpr (std::is_same_v<T, std::string>) return "x";
+  if constexpr (std::is_same_v<T, bool>) return true;
+  if constexpr (std::is_same_v<T, std::vector<std::string>>) return {"x"};
+  if constexpr (std::is_same_v<T, std::vector<mem::Segment>>) return {{{"x"}, {}, {}}};
+  if constexpr (std::is_same_v<T, mem::Sizes>) return {{"x", 3}};
+  if constexpr (std::is_same_v<T, mem::Shapes>) return {{"x", {3}}};
+  if constexpr (std::is_same_v<T, std::vector<int64_t>>) return {3};
+  if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) return 3;
+  if constexpr (std::is_same_v<T, std::optional<int64_t>> || std::is_same_v<T, std::optional<double>>) return 3;
+}
+
+// Each row of question.inc takes what its member holds: what it refuses is the user's doing, never ours.
+TEST(Library, EveryMemberIsTakenByItsOption) {
+  using mem::Segment, mem::Sizes, mem::Shapes;
+  const mem::Model model = ModelAt(kLenet);
+#define ONNX_MEM_QUESTION(type, member, initial)                                       \
+  {                                                                                    \
+    mem::Question question;                                                            \
+    question.member = Sample<type>();                                                  \
+    EXPECT_NE(CodeOf(model.Analyze(question)), "internal") << "Question::" << #member; \
+  }
+#define ONNX_MEM_PLANNING(type, member, initial)                                       \
+  {                                                                                    \
+    mem::PlanOptions plan;                                                             \
+    plan.member = Sample<type>();                                                      \
+    EXPECT_NE(CodeOf(model.Plan({}, plan)), "internal") << "PlanOptions::" << #member; \
+  }
+#define ONNX_MEM_LISTING(type, member, initial)                                          \
+  {                                                                                      \
+    mem::Listing listing;                                                                \
+    listing.member = Sample<type>();                                                     \
+    EXPECT_NE(CodeOf(model.Analyze({}, listing)), "internal") << "Listing::" << #member; \
+  }
+#include <onnx_mem/question.inc>
+}
+
 TEST(Library, ErrorTextsAreTheCommandLines) {
-  mem::Workload workload;
+  mem::Question workload;
   workload.optimizer = "adamm";
   const mem::Error error = ModelAt(kLenet).Analyze(workload).error();
   const Json json = JsonOf(kLenet + " --optimizer adamm")["error"];
@@ -284,7 +325,7 @@ TEST(Library, ErrorTextsAreTheCommandLines) {
 }
 
 TEST(Library, ThreadsMayAskOneModel) {
-  mem::Workload workload;
+  mem::Question workload;
   workload.batches = {2};
   const mem::Model model = ModelAt(kLenet);
   const mem::Analysis analysis = model.Analyze(workload).value();

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/analysis/figures.h"
+#include "analyzer/runtimes/figures.h"
 #include "planner/code/wrapping.h"
 
 namespace onnx_mem {

@@ -61,8 +61,8 @@ TEST(FindMixed, IsFasterThanSecondRunsAloneAndTakesWhatTheAnalysisMeasures) {
   for (const PlannedSegment& segment : plan.segments) workload.run.segments.push_back(segment.segment);
   const absl::StatusOr<Analysis> analysis = Study(asked.model).Ask(workload);
   ASSERT_TRUE(analysis.ok()) << analysis.status();
-  EXPECT_EQ(plan.measured.peak_bytes, analysis->training->peak_bytes);
-  EXPECT_EQ(plan.measured.device_bytes, analysis->training->device_bytes);
+  EXPECT_EQ(plan.measured.peak_bytes, analysis->training()->peak_bytes);
+  EXPECT_EQ(plan.measured.device_bytes, analysis->training()->device_bytes);
   EXPECT_EQ(plan.measured.recompute_flops, analysis->recompute_flops);
 }
 
@@ -93,11 +93,11 @@ TEST(Offload, HeldModulesHaveUntilTheGateToMove) {
   };
   const Analysis gated = with(Offload::kHeld, Offload::kGate), chained = with(Offload::kOverlapped, Offload::kWaiting);
   const auto waits = [&](const Analysis& analysis) {
-    return EstimateTime(analysis.training->program, asked.request.clock.card).offload_ns;
+    return EstimateTime(analysis.training()->program, asked.request.clock.card).offload_ns;
   };
   EXPECT_LT(waits(gated), waits(chained) / 2);
-  EXPECT_LT(gated.training->peak_bytes, AnswerTo(asked).baseline.peak_bytes);
-  EXPECT_GT(gated.training->peak_bytes, chained.training->peak_bytes);  // the fifth block's stay
+  EXPECT_LT(gated.training()->peak_bytes, AnswerTo(asked).baseline.peak_bytes);
+  EXPECT_GT(gated.training()->peak_bytes, chained.training()->peak_bytes);  // the fifth block's stay
 }
 
 // What is proven of second runs says nothing of moves, but for what any step must have at hand.

@@ -64,8 +64,8 @@ TEST(PlanModel, EveryPlanTakesWhatTheAnalysisMeasures) {
       for (const PlannedSegment& segment : plan.segments) workload.run.segments.push_back(segment.segment);
       const auto analysis = Study(loaded.model).Ask(workload);
       ASSERT_TRUE(analysis.ok()) << analysis.status();
-      EXPECT_EQ(plan.measured.peak_bytes, analysis->training->peak_bytes) << plan.label;
-      EXPECT_EQ(plan.measured.device_bytes, analysis->training->device_bytes) << plan.label;
+      EXPECT_EQ(plan.measured.peak_bytes, analysis->training()->peak_bytes) << plan.label;
+      EXPECT_EQ(plan.measured.device_bytes, analysis->training()->device_bytes) << plan.label;
       EXPECT_EQ(plan.measured.recompute_flops, analysis->recompute_flops) << plan.label;
     }
   }
@@ -98,7 +98,7 @@ TEST(PlanModel, WhatAStudyHasKeptChangesNoPlan) {
   ASSERT_TRUE(lowered.ok()) << lowered.status();
   absl::StatusOr<Enacted> enacted = EnactLowered(**lowered, workload.run);
   ASSERT_TRUE(enacted.ok()) << enacted.status();
-  EXPECT_EQ(TrainingCourse(*std::move(enacted), workload), with->training->timeline.live_bytes);
+  EXPECT_EQ(TrainingCourse(*std::move(enacted), workload), with->training()->timeline.live_bytes);
 }
 
 TEST(PlanModel, NeverOverTheBudgetAndMoreBudgetCostsNoMore) {

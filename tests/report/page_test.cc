@@ -26,7 +26,7 @@ Report PageReport(Analysis analysis) {
 
 Analysis OneTraining(RunFigures training = SampleTraining()) {
   Analysis analysis;
-  analysis.training = std::make_shared<const RunFigures>(std::move(training));
+  analysis.parts = {{kTrainingPart, std::make_shared<const RunFigures>(std::move(training))}};
   return analysis;
 }
 

@@ -101,8 +101,8 @@ inline Analysis SampleAnalysis() {
       {.name = "w", .file_name = "w", .module = "a.conv", .dims = {100}, .dtype = DType::kFloat32, .bytes = 400}};
   analysis.parameter_count = 100;
   analysis.parameter_bytes = 400;
-  analysis.training = std::make_shared<const RunFigures>(SampleTraining());
-  analysis.inference = std::make_shared<const RunFigures>(SampleInference());
+  analysis.parts = {{kTrainingPart, std::make_shared<const RunFigures>(SampleTraining())},
+                    {kInferencePart, std::make_shared<const RunFigures>(SampleInference())}};
   analysis.saved_activation_bytes = 1000;
   analysis.end_of_forward_bytes = 3500;
   analysis.forward_flops = 2000;

@@ -22,14 +22,14 @@ int64_t Int(const Cell& cell) { return std::get<int64_t>(cell); }
 
 TEST(Tables, BytesAtThePeakSumToThePeak) {
   const Analysis analysis = SampleAnalysis();
-  const int64_t peak = analysis.training->peak_bytes;
+  const int64_t peak = analysis.training()->peak_bytes;
   EXPECT_EQ(peak, 3904);
   EXPECT_EQ(Sum(LayerTable(analysis), "peak_bytes"), peak);
   EXPECT_EQ(Sum(OpTable(analysis), "peak_bytes"), peak);
-  EXPECT_EQ(Sum(ShapeTable(*analysis.training), "bytes"), peak);
-  EXPECT_EQ(Sum(LiveTable(*analysis.training, Modules(analysis.parameters), 0), "bytes"), peak);
+  EXPECT_EQ(Sum(ShapeTable(*analysis.training()), "bytes"), peak);
+  EXPECT_EQ(Sum(LiveTable(*analysis.training(), Modules(analysis.parameters), 0), "bytes"), peak);
   EXPECT_EQ(Sum(CategoryTable(analysis), "training_bytes"), peak);
-  EXPECT_EQ(Sum(CategoryTable(analysis), "inference_bytes"), analysis.inference->peak_bytes);
+  EXPECT_EQ(Sum(CategoryTable(analysis), "inference_bytes"), analysis.inference()->peak_bytes);
 }
 
 TEST(LayerTable, HasParametersSavedBytesAndWork) {
@@ -48,7 +48,7 @@ TEST(LayerTable, WithAClockHasTimesAndWhatBoundsThem) {
   clock.card.launch_ns = 100;
   const Table table = LayerTable(SampleAnalysis(), &clock);
   const Analysis analysis = SampleAnalysis();
-  EXPECT_EQ(Sum(table, "time_ns"), EstimateTime(analysis.training->program, clock.card).step_ns);
+  EXPECT_EQ(Sum(table, "time_ns"), EstimateTime(analysis.training()->program, clock.card).step_ns);
   EXPECT_EQ(Int(CellAt(table, table.rows[0], "time_ns")), 6000);  // convolution and its backward
   EXPECT_EQ(Text(CellAt(table, table.rows[0], "bound")), "compute");
 }

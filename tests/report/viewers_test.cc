@@ -14,7 +14,7 @@ namespace {
 
 Report ViewedReport() {
   auto analysis = std::make_shared<Analysis>();
-  analysis->training = std::make_shared<const RunFigures>(SampleTraining());
+  analysis->parts = {{kTrainingPart, std::make_shared<const RunFigures>(SampleTraining())}};
   Parameter weight;
   weight.name = "w";
   weight.module = "a.conv";

@@ -1,7 +1,5 @@
 #include "tests/solver/chain_graph.h"
 
-#include <numeric>
-
 #include "absl/strings/str_cat.h"
 #include "tests/solver/graph_builder.h"
 
@@ -51,10 +49,6 @@ ChainArrays RandomChain(int n, std::mt19937& random) {
     arrays.ob.push_back(draw(0, 8));
   }
   return arrays;
-}
-
-int64_t BackwardCost(const ChainArrays& arrays) {
-  return std::accumulate(arrays.b.begin(), arrays.b.end(), int64_t{0});
 }
 
 }  // namespace onnx_mem

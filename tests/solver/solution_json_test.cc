@@ -13,10 +13,10 @@ TEST(SolutionJsonTest, WritesAFeasiblePlan) {
   solution.peak_bytes = 532;
   solution.lower_bound = 116;
   solution.gap = 0.2;
-  solution.method = "chain";
+  solution.method = "cut";
   EXPECT_EQ(SolutionToJson(solution),
             R"({"schema":"onnx-mem/1","command":"plan","status":"feasible","cost":145,"peak":532,"lower_bound":116,)"
-            R"("optimal":false,"gap":0.2,"method":"chain","schedule":[["C",4],["F",2]]})");
+            R"("optimal":false,"gap":0.2,"method":"cut","schedule":[["C",4],["F",2]]})");
 }
 
 TEST(SolutionJsonTest, WritesNullsWithoutAPlan) {

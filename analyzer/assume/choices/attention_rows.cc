@@ -1,23 +1,22 @@
 #include "analyzer/assume/choices/attention_rows.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <string_view>
+
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
 
 // Whether views lead from what is stored row by row to `id` with another last axis.
 bool HasMovedRows(const Graph& graph, TensorId id) {
-  constexpr auto kKeepRows = std::to_array<std::string_view>(
-      {"reshape", "squeeze", "unsqueeze", "slice", "select", "split", "unbind", "expand", "identity"});
   while (id.valid() && graph.tensors[id].producer.valid()) {
     const Node& maker = graph.nodes[graph.tensors[id].producer];
     if (maker.op == "permute") {
       const std::vector<int64_t> order = IntsAttribute(maker, "perm");
       if (!order.empty() && order.back() + 1 != static_cast<int64_t>(order.size())) return true;
-    } else if (std::find(kKeepRows.begin(), kKeepRows.end(), maker.op) == kKeepRows.end()) {
+    } else if (!IsView(maker.op)) {
       return false;
     }
     id = maker.inputs[0];

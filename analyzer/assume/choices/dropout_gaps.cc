@@ -8,6 +8,7 @@
 
 #include "absl/strings/numbers.h"
 #include "analyzer/lower/draft/transformer_parts.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
@@ -32,7 +33,7 @@ void Enter(const std::string& path, NodeId id, std::map<std::string, Children, s
 }
 
 bool MayHoldBatchNorm(const Node& node) {
-  return IsLinear(node) || node.op == "conv" || node.op == "conv_transpose" || node.op == "batch_norm";
+  return IsLinear(node.op) || IsConvolution(node.op) || node.op == "batch_norm";
 }
 
 // The node whose result `next` reads across the gap; invalid if it is no chain there.

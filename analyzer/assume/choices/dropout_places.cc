@@ -1,7 +1,6 @@
 #include "analyzer/assume/choices/dropout_places.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <unordered_set>
 
@@ -11,18 +10,16 @@
 #include "analyzer/graph/name_pattern.h"
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/draft/transformer_parts.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
 
-constexpr auto kActivations =
-    std::to_array<std::string_view>({"relu", "relu6", "leaky_relu", "prelu", "elu", "selu", "celu", "gelu", "silu",
-                                     "mish", "hardswish", "tanh", "sigmoid"});
-constexpr auto kNorms =
-    std::to_array<std::string_view>({"batch_norm", "layer_norm", "group_norm", "instance_norm", "rms_norm"});
-// Between the last layer and the model's output.
-constexpr auto kAfterLastLayer = std::to_array<std::string_view>(
-    {"relu", "sigmoid", "softmax", "log_softmax", "mean", "adaptive_avg_pool", "avg_pool", "upsample"});
+// Between the last layer and the model's output. Of activations, the two that classifiers and detectors bound their
+// results with: behind others comes no layer that models drop ahead of (a generator's tanh).
+bool StandsAfterLastLayer(const OpName& op) {
+  return op == "relu" || op == "sigmoid" || IsSoftmax(op) || IsAverage(op) || op == "upsample";
+}
 
 // True for the sums, the scaling by a number and the norm that an embedding's rows go through. Stored positions, sliced
 // to the length, may be added.
@@ -65,24 +62,23 @@ bool IsPlainFeedForward(const Draft& draft, NodeId relu) {
 // What makes the input of the layer that makes `output`.
 NodeId BeforeLastLayer(const Draft& draft, TensorId output) {
   NodeId id = MakerBeforeViews(draft, output);
-  while (id.valid() && IsOneOf(kAfterLastLayer, draft.node(id).op))
-    id = MakerBeforeViews(draft, draft.node(id).inputs[0]);
-  if (!id.valid() || (!IsLinear(draft.node(id)) && draft.node(id).op != "conv")) return NodeId();
+  while (id.valid() && StandsAfterLastLayer(draft.node(id).op)) id = MakerBeforeViews(draft, draft.node(id).inputs[0]);
+  if (!id.valid() || (!IsLinear(draft.node(id).op) && draft.node(id).op != "conv")) return NodeId();
   const TensorId x = draft.node(id).inputs[0];
   return draft.OnlyReader(x) == id ? draft.producer(x) : NodeId();
 }
 
 bool IsHiddenActivation(const Draft& draft, NodeId id) {
   const Node& node = draft.node(id);
-  if (!IsOneOf(kActivations, node.op) || draft.tensor(node.outputs[0]).shape.rank() > 3) return false;
+  if (!IsActivation(node.op) || draft.tensor(node.outputs[0]).shape.rank() > 3) return false;
   const NodeId reader = ReaderAfterViews(draft, node.outputs[0]);
   NodeId maker = MakerBeforeViews(draft, node.inputs[0]);
   if (!reader.valid() || !maker.valid()) return false;
   const bool sequence = draft.tensor(node.outputs[0]).shape.rank() == 3;
   const std::string_view next = draft.node(reader).op;
   if (sequence) return draft.node(maker).op == "conv" && (next == "conv" || next == "add");
-  if (IsOneOf(kNorms, draft.node(maker).op)) maker = MakerBeforeViews(draft, draft.node(maker).inputs[0]);
-  return maker.valid() && IsLinear(draft.node(maker)) && IsLinear(draft.node(reader));
+  if (IsNorm(draft.node(maker).op)) maker = MakerBeforeViews(draft, draft.node(maker).inputs[0]);
+  return maker.valid() && IsLinear(draft.node(maker).op) && IsLinear(draft.node(reader).op);
 }
 
 // The feed-forward layer of nn.TransformerEncoderLayer, whose activation is a relu unless it is told otherwise: a
@@ -95,7 +91,7 @@ bool IsPostNormFeedForward(const Draft& draft, NodeId relu) {
 
 // nn.Transformer's, by the names of its layers.
 bool IsNamedFeedForward(const Draft& draft, NodeId id) {
-  return IsOneOf(kActivations, draft.node(id).op) && IsTorchFeedForward(draft, id);
+  return IsActivation(draft.node(id).op) && IsTorchFeedForward(draft, id);
 }
 
 // The rows of an embedding that nothing is added to before the first block: T5, whose positions are in its scores.
@@ -187,11 +183,10 @@ std::unordered_set<int32_t> NodesOf(const std::vector<DropoutSpot>& spots) {
 // Word embeddings that a recurrent layer reads, and each of its layers but the last (Zaremba et al. 2014, 3;
 // torch/nn/modules/rnn.py, nn.LSTM(dropout=...)): the next layer saves the dropped result in place of the other.
 bool IsReadByRecurrent(const Draft& draft, NodeId id) {
-  constexpr auto kRecurrent = std::to_array<std::string_view>({"lstm", "gru", "rnn"});
   const Node& node = draft.node(id);
-  if (node.op != "embedding" && !IsOneOf(kRecurrent, node.op)) return false;
+  if (node.op != "embedding" && !IsRecurrentLayer(node.op)) return false;
   const NodeId reader = ReaderAfterViews(draft, node.outputs[0]);
-  return reader.valid() && IsOneOf(kRecurrent, draft.node(reader).op);
+  return reader.valid() && IsRecurrentLayer(draft.node(reader).op);
 }
 
 // Rows of several tables side by side, as models of tables of data drop them before their first layer (fastai's
@@ -220,29 +215,13 @@ void AddOtherSpots(const Draft& draft, const TensorIds& outputs, DropoutSpots& s
   }
 }
 
-// Attention weights that a kernel keeps, and drops one by one: those of `math`; the fused ones make them again.
-int64_t Weights(const Draft& draft, const Node& sdpa) {
-  if (StringAttribute(sdpa, "kernel", "math") != "math") return 0;
-  const Dims &q = draft.tensor(sdpa.inputs[0]).shape.dims, &k = draft.tensor(sdpa.inputs[1]).shape.dims;
-  const int64_t elements = NumElements(draft.tensor(sdpa.inputs[0]).shape).value_or(0);
-  return q.size() < 2 || q.back() <= 0 || k.size() < 2 ? 0 : elements / q.back() * k[k.size() - 2];
-}
-
-int64_t SavedBytes(const Draft& draft, const DropoutSpot& spot) {
-  const Node& node = draft.node(spot.node);
-  const Tensor& result = draft.tensor(node.outputs[0]);
-  const bool kernel = spot.place == DropoutPlace::kKernel;
-  const int64_t elements = kernel ? Weights(draft, node) : NumElements(result.shape).value_or(0);
-  return elements * (spot.place == DropoutPlace::kMask ? 1 : 1 + RowOf(result.dtype).bits / 8);
-}
-
 // relu(norm(x)) of the sum or the joined features that a stream of images' blocks goes on as, in front of a block's
 // first convolution: blocks that normalize ahead drop inside or at their end (Zagoruyko and Komodakis 2016, 3.3:
 // between the convolutions; Huang et al. 2017, 3: behind each convolution).
 bool IsPreActivationOfStream(const Draft& draft, NodeId norm) {
   const Node& node = draft.node(norm);
   constexpr int kImage = 4;
-  if (!IsOneOf(kNorms, node.op) || draft.tensor(node.inputs[0]).shape.rank() < kImage) return false;
+  if (!IsNorm(node.op) || draft.tensor(node.inputs[0]).shape.rank() < kImage) return false;
   return draft.ProducerIf(node.inputs[0], "add").valid() || draft.ProducerIf(node.inputs[0], "cat").valid();
 }
 
@@ -250,12 +229,12 @@ bool IsPreActivationOfStream(const Draft& draft, NodeId norm) {
 // activation), few behind some. What the next child of an nn.Sequential reads was not dropped.
 bool IsPossible(const Draft& draft, NodeId id) {
   const Node& node = draft.node(id);
-  if (!IsOneOf(kActivations, node.op) || IsFollowedAtOnce(draft, id)) return false;
+  if (!IsActivation(node.op) || IsFollowedAtOnce(draft, id)) return false;
   const NodeId maker = MakerBeforeViews(draft, node.inputs[0]);
   if (!maker.valid()) return false;
   if (IsPreActivationOfStream(draft, maker)) return false;
   const Node& before = draft.node(maker);
-  return IsLinear(before) || before.op == "conv" || IsOneOf(kNorms, before.op);
+  return IsLinear(before.op) || before.op == "conv" || IsNorm(before.op);
 }
 
 // True if `node` or its module matches and what it makes is read outside of that module.
@@ -302,12 +281,6 @@ absl::StatusOr<std::vector<DropoutSpot>> DropoutSpotsBehind(const Draft& draft, 
     if (LeavesMatch(draft, node, *compiled)) spots.push_back({id, DropoutPlace::kMaskAndResult});
   }
   return spots;
-}
-
-int64_t DropoutBytes(const Draft& draft, const std::vector<DropoutSpot>& spots) {
-  int64_t bytes = 0;
-  for (const DropoutSpot& spot : spots) bytes += SavedBytes(draft, spot);
-  return bytes;
 }
 
 }  // namespace onnx_mem

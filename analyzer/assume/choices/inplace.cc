@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/name_pattern.h"
-#include "analyzer/lower/draft/inplace_form.h"
 #include "analyzer/lower/draft/source_inplace.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
@@ -24,81 +24,26 @@ struct HabitRow {
   Habit habit;
 };
 
-// What `auto` does with the operators that have an in-place form: never write, but for these. ReLU's output is all that
-// its backward needs, so models write it in place; SiLU and its like save a copy of the input then, which leaves
-// training memory as it was.
+// What `auto` does with the operators that have an in-place form: never write, but for these, and into zeros as graph
+// networks do, torch.zeros(n, d).index_add_(0, target, messages). ReLU's output is all that its backward needs, so
+// models write it in place; SiLU and its like save a copy of the input then, which leaves training memory as it was.
 constexpr auto kHabits = std::to_array<HabitRow>({
     {"relu", Habit::kAlways},
     {"leaky_relu", Habit::kAsModule},
     {"relu6", Habit::kInference},
     {"silu", Habit::kInference},
     {"hardswish", Habit::kInference},
-    // torch.zeros(n, d).index_add_(0, target, messages), as graph networks write it
-    {"scatter", Habit::kIntoZeros},
-    {"scatter_add", Habit::kIntoZeros},
-    {"index_add", Habit::kIntoZeros},
-    {"index_copy", Habit::kIntoZeros},
-    {"index_put", Habit::kIntoZeros},
-});
-
-// Producers whose backward reads their own output: it must stay as it is.
-constexpr auto kSavesOutput = std::to_array<std::string_view>({
-    "sigmoid",
-    "tanh",
-    "exp",
-    "sqrt",
-    "rsqrt",
-    "reciprocal",
-    "softmax",
-    "log_softmax",
-    "relu",
-    "leaky_relu",
-    "elu",
-    "selu",
-    "celu",
-    "tan",
-    "prod",
-    "amax",
-    "amin",
-    "norm",
-    "logsumexp",
-    "pow",
-    "cumprod",
-    "sdpa",
-    "lstm",
-    "gru",
-    "rnn",
-    "std",
-    "cumsum",
-    "max_pool",
-    "assumed",
-    "opaque",
-    "exp2",
-    "expm1",
-    "logcumsumexp",
-    "inverse",
-    "det",
-    "custom_function",
-    "rpow_scalar",
-    "pairwise_distance",
-    "max_all",
-    "std_mean",
-    "scatter_reduce",
-    "polar",
 });
 
 // Producers after which model zoos write `inplace=True`.
-constexpr auto kBeforeActivation = std::to_array<std::string_view>(
-    {"conv", "conv_transpose", "batch_norm", "add", "add_scalar", "linear", "addmm", "instance_norm", "group_norm"});
-
-template <class Range>
-bool Contains(const Range& range, std::string_view op) {
-  return std::find(range.begin(), range.end(), op) != range.end();
+bool StandsBeforeActivation(const OpName& op) {
+  return IsConvolution(op) || IsLinear(op) || IsChannelNorm(op) || op == "add" || op == "add_scalar";
 }
 
 // nullopt: the operator has no in-place form.
-std::optional<Habit> HabitOf(std::string_view op) {
+std::optional<Habit> HabitOf(const OpName& op) {
   if (!HasInPlaceForm(op)) return std::nullopt;
+  if (WritesInto(op)) return Habit::kIntoZeros;
   auto it = std::find_if(kHabits.begin(), kHabits.end(), [&](const HabitRow& row) { return row.op == op; });
   return it == kHabits.end() ? Habit::kNever : it->habit;
 }
@@ -108,7 +53,7 @@ NodeId Overwritable(const Draft& draft, NodeId id) {
   const Node& node = draft.node(id);
   if (node.inputs.empty() || !node.inputs[0].valid() || draft.OnlyReader(node.inputs[0]) != id) return NodeId();
   const NodeId producer = draft.producer(node.inputs[0]);
-  if (!producer.valid() || KeepsResult(draft.node(producer).op)) return NodeId();
+  if (!producer.valid() || SavesResult(draft.node(producer).op)) return NodeId();
   const Tensor& input = draft.tensor(node.inputs[0]);
   const Tensor& output = draft.tensor(node.outputs[0]);
   return input.shape == output.shape && input.dtype == output.dtype ? producer : NodeId();
@@ -125,12 +70,11 @@ bool IsOwnModule(const Node& activation, const Node& producer) {
 // (torch/nn/modules/transformer.py, transformers/activations.py), nor is that of a perceptron; classifiers behind
 // convolutions are 2-D.
 bool IsBeforeActivation(const Draft& draft, const Node& before, bool convolutional) {
-  if (!Contains(kBeforeActivation, before.op)) return false;
+  if (!StandsBeforeActivation(before.op)) return false;
   // Behind an instance norm writing in place costs memory, for the result is a view. Code that trains the norm's scale
   // writes a new tensor (fast neural style), code without scale writes in place all the same (CycleGAN, pix2pix).
   if (before.op == "instance_norm" && before.inputs.size() > 1) return false;
-  const bool linear = before.op == "linear" || before.op == "addmm";
-  return !linear || (convolutional && draft.tensor(before.outputs[0]).shape.rank() <= 2);
+  return !IsLinear(before.op) || (convolutional && draft.tensor(before.outputs[0]).shape.rank() <= 2);
 }
 
 bool StartsWith(const std::vector<std::string>& calls, const std::vector<std::string>& frame) {
@@ -166,7 +110,7 @@ bool IsHabit(const Draft& draft, Habit habit, NodeId id, NodeId producer, const 
       return IsBeforeActivation(draft, before, convolutional) &&
              (IsOwnModule(draft.node(id), before) || EndsALayer(draft, id, producer));
     case Habit::kAsModule:
-      return Contains(kBeforeActivation, before.op) && before.op != "add" && IsOwnModule(draft.node(id), before) &&
+      return StandsBeforeActivation(before.op) && before.op != "add" && IsOwnModule(draft.node(id), before) &&
              !HasOnlyDefaults(draft.node(id), before);
     case Habit::kInference:
       return !run.training && (before.op == "batch_norm" || before.op == "add") && IsOwnModule(draft.node(id), before);
@@ -179,16 +123,13 @@ bool IsHabit(const Draft& draft, Habit habit, NodeId id, NodeId producer, const 
 // Before its views, what made the storage that `id` would overwrite keeps no result of its own for backward, and nobody
 // but `id` reads any of it.
 bool IsFreeBelowViews(const Draft& draft, NodeId id) {
-  constexpr auto kViews = std::to_array<std::string_view>({"reshape", "permute", "squeeze", "unsqueeze", "identity"});
-  constexpr auto kPieces =
-      std::to_array<std::string_view>({"slice", "select", "split", "unbind", "expand", "diagonal"});
   NodeId maker = Overwritable(draft, id);
-  while (maker.valid() && Contains(kViews, draft.node(maker).op)) {
+  while (maker.valid() && IsWholeView(draft.node(maker).op)) {
     const TensorId base = draft.node(maker).inputs[0];
     if (draft.OnlyReader(base) != maker) return false;
     maker = draft.producer(base);
   }
-  return maker.valid() && !KeepsResult(draft.node(maker).op) && !Contains(kPieces, draft.node(maker).op);
+  return maker.valid() && !SavesResult(draft.node(maker).op) && !IsView(draft.node(maker).op);
 }
 
 // True for an activation that may legally write over what it read, of which no source line tells. ReLU and its like
@@ -198,12 +139,6 @@ bool MayWriteOver(const Draft& draft, NodeId id) {
   const std::optional<Habit> habit = HabitOf(node.op);
   if (!habit || *habit == Habit::kIntoZeros || node.attributes.contains("inplace")) return false;
   return IsFreeBelowViews(draft, id);
-}
-
-// Of these, the ones that keep their result for backward if they write in place and what they read if they do not.
-bool KeepsLessInPlace(std::string_view op) {
-  constexpr auto kEitherWay = std::to_array<std::string_view>({"leaky_relu", "elu", "selu", "celu"});
-  return Contains(kEitherWay, op);
 }
 
 // What a residual block adds to its branch came into the block from outside, perhaps through a projection. A sum of two
@@ -260,12 +195,11 @@ int64_t MarkByHabit(Draft& draft, const Run& run) {
 // BatchNorms that write over their input and keep the result of the activation behind them in its place, from which the
 // backward works the input out again (Rota Bulo, Porzi, Kontschieder, "In-Place Activated BatchNorm", 2018).
 int64_t MarkNorms(Draft& draft) {
-  constexpr auto kActivations = std::to_array<std::string_view>({"relu", "leaky_relu", "elu"});
   int64_t count = 0;
   for (NodeId id : draft.InOrder()) {
     if (draft.node(id).op != "batch_norm" || !Overwritable(draft, id).valid()) continue;
     const NodeId activation = draft.OnlyReader(draft.node(id).outputs[0]);
-    if (!activation.valid() || !Contains(kActivations, draft.node(activation).op)) continue;
+    if (!activation.valid() || !ActivatesNormInPlace(draft.node(activation).op)) continue;
     if (Overwritable(draft, activation) != id) continue;
     draft.mutable_node(id).attributes["inplace"] = int64_t{1};
     draft.mutable_node(activation).attributes["inplace"] = int64_t{1};
@@ -290,7 +224,7 @@ bool MayWriteOver(const Graph& graph, const Node& node, size_t operand) {
   if (!id.valid()) return false;
   const Tensor &input = graph.tensors[id], &output = graph.tensors[node.outputs[0]];
   if (!input.producer.valid() || input.consumers.size() != 1) return false;
-  if (KeepsResult(graph.nodes[input.producer].op)) return false;
+  if (SavesResult(graph.nodes[input.producer].op)) return false;
   if (std::find(graph.outputs.begin(), graph.outputs.end(), id) != graph.outputs.end()) return false;
   return input.shape == output.shape && input.dtype == output.dtype && IsWrittenInPlace(graph, node);
 }
@@ -315,11 +249,9 @@ int64_t MarkAllInPlace(Graph& graph) {
 
 NodeIds PossiblyInPlace(const Draft& draft) {
   NodeIds found = draft.InOrder();
-  EraseIf(found, [&](NodeId id) { return !KeepsLessInPlace(draft.node(id).op) || !MayWriteOver(draft, id); });
+  EraseIf(found, [&](NodeId id) { return !SavesResultInPlaceAlone(draft.node(id).op) || !MayWriteOver(draft, id); });
   return found;
 }
-
-bool KeepsResult(std::string_view op) { return Contains(kSavesOutput, op); }
 
 absl::StatusOr<int64_t> MarkInPlace(Draft& draft, const Run& run) {
   if (run.inplace == "none") return 0;

@@ -29,9 +29,6 @@ absl::StatusOr<int64_t> MarkInPlace(Draft& draft, const Run& run);
 // may as well not.
 NodeIds PossiblyInPlace(const Draft& draft);
 
-// Whether backward of `op` may read its result, over which nobody may write then.
-bool KeepsResult(std::string_view op);
-
 // Sets "inplace" = 1 on every activation and sum of a lowered graph that can write in place and of which no source line
 // tells that it does not: the least memory that an inference may need.
 int64_t MarkAllInPlace(Graph& graph);

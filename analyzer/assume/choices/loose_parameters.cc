@@ -1,12 +1,12 @@
 #include "analyzer/assume/choices/loose_parameters.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/assume/choices/unread_buffers.h"
 #include "analyzer/exported/value_names.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
@@ -14,15 +14,12 @@ namespace {
 // Layers read their weights through operators of their own; norms that are spelled out multiply by a vector, which has
 // one dimension.
 bool IsReadLoosely(const Graph& graph, TensorId id, int depth = 0) {
-  constexpr auto kViewing = std::to_array<std::string_view>(
-      {"reshape", "permute", "slice", "select", "expand", "unsqueeze", "squeeze", "split", "identity"});
-  constexpr auto kJoining = std::to_array<std::string_view>({"add", "sub", "mul", "div", "cat"});
   constexpr int kMostViews = 4;
   const auto& readers = graph.tensors[id].consumers;
   return depth < kMostViews && !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
            const Node& node = graph.nodes[reader];
-           if (std::find(kJoining.begin(), kJoining.end(), node.op) != kJoining.end()) return true;
-           if (std::find(kViewing.begin(), kViewing.end(), node.op) == kViewing.end()) return false;
+           if (IsTensorArithmetic(node.op) || node.op == "cat") return true;
+           if (!IsView(node.op)) return false;
            return std::all_of(node.outputs.begin(), node.outputs.end(), [&](TensorId output) {
              return !output.valid() || IsReadLoosely(graph, output, depth + 1);
            });
@@ -41,10 +38,8 @@ bool IsTableOfPositions(const Lowered& lowered, const Tensor& table) {
 
 // Operators and the places at which they read weights.
 bool IsLayerOf(const Node& node, TensorId id) {
-  constexpr auto kLayers = std::to_array<std::string_view>(
-      {"linear", "addmm", "matmul", "conv", "conv_transpose", "batch_norm", "layer_norm", "group_norm", "rms_norm"});
   if (node.op == "embedding") return !node.inputs.empty() && node.inputs[0] == id;
-  if (std::find(kLayers.begin(), kLayers.end(), node.op) == kLayers.end() || node.inputs.empty()) return false;
+  if (!ReadsWeight(node.op) || node.inputs.empty()) return false;
   return std::find(node.inputs.begin() + 1, node.inputs.end(), id) != node.inputs.end();
 }
 

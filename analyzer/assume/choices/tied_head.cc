@@ -1,7 +1,6 @@
 #include "analyzer/assume/choices/tied_head.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -9,15 +8,10 @@
 #include "absl/strings/match.h"
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/draft/transformer_parts.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
-
-constexpr auto kNonlinear =
-    std::to_array<std::string_view>({"gelu", "relu", "tanh", "erf", "silu", "sigmoid", "mish", "elu", "selu"});
-// Beside those, what spelled-out activations consist of.
-constexpr auto kArithmetic = std::to_array<std::string_view>(
-    {"mul", "add", "mul_scalar", "add_scalar", "div_scalar", "pow_scalar", "sub_scalar"});
 
 // The one linear whose activated result `id` is; invalid for sums of several, such as a residual stream.
 NodeId ActivatedLinear(const Draft& draft, TensorId id, bool& activated, int depth = 0) {
@@ -25,9 +19,10 @@ NodeId ActivatedLinear(const Draft& draft, TensorId id, bool& activated, int dep
   const NodeId maker = draft.producer(id);
   if (!maker.valid() || depth == kDeepest) return NodeId();
   const Node& node = draft.node(maker);
-  if (IsLinear(node)) return maker;
-  activated |= IsOneOf(kNonlinear, node.op);
-  if (!IsOneOf(kNonlinear, node.op) && !IsOneOf(kArithmetic, node.op)) return NodeId();
+  if (IsLinear(node.op)) return maker;
+  activated |= IsActivation(node.op) || node.op == "erf";
+  // The second and third are what activations are spelled out in.
+  if (!IsActivation(node.op) && !IsArithmetic(node.op) && !IsCurve(node.op)) return NodeId();
   NodeId linear;
   for (TensorId input : node.inputs) {
     if (!draft.producer(input).valid()) continue;

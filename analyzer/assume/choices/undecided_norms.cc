@@ -10,7 +10,6 @@
 //                                           nobody computed a new one (torch/csrc/jit/passes/onnx/eval_peephole.cpp)
 //   a norm in the file                      an optimizer that folds would have folded it, or it is no BatchNorm
 #include <algorithm>
-#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,19 +20,15 @@
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/facts/parameters.h"
 #include "analyzer/lower/operators/site.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
 
-constexpr auto kNormsPut = std::to_array<std::string_view>(
-    {"batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"});
-
 // What stands behind a BatchNorm, and in networks without norms behind the convolution.
-constexpr auto kBehindNorms =
-    std::to_array<std::string_view>({"add", "clamp", "elu", "gelu", "hardswish", "leaky_relu", "max_pool2d", "mish",
-                                     "mul", "prelu", "relu", "relu6", "selu", "sigmoid", "silu", "softplus", "tanh"});
-
-bool IsConvolution(const Node& node) { return node.op == "conv" || node.op == "conv_transpose"; }
+bool StandsBehindNorms(const OpName& op) {
+  return IsActivation(op) || op == "softplus" || op == "add" || op == "clamp" || op == "mul";
+}
 
 // A stored weight whose name tells nothing of the module that has it.
 bool HasUntoldWeight(const Draft& draft, const Node& conv) {
@@ -47,7 +42,7 @@ bool MayHaveHadNorm(const Draft& draft, const Node& conv) {
   const NodeIds& readers = draft.readers(conv.outputs[0]);
   return HasUntoldWeight(draft, conv) && !readers.empty() &&
          std::all_of(readers.begin(), readers.end(),
-                     [&](NodeId reader) { return IsOneOf(kBehindNorms, draft.node(reader).op); });
+                     [&](NodeId reader) { return StandsBehindNorms(draft.node(reader).op); });
 }
 
 }  // namespace
@@ -60,8 +55,8 @@ int64_t TellUndecidedNorms(Lowering& lowering) {
   int64_t possible = 0;
   for (NodeId id : draft.InOrder()) {
     const Node& node = draft.node(id);
-    if (IsOneOf(kNormsPut, node.op)) return 0;
-    possible += IsConvolution(node) && MayHaveHadNorm(draft, node);
+    if (IsNorm(node.op)) return 0;
+    possible += IsConvolution(node.op) && MayHaveHadNorm(draft, node);
   }
   if (possible < kFewest) return 0;
   lowering.diagnostics.push_back(

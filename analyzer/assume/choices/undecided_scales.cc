@@ -6,7 +6,6 @@
 // scores is as likely fixed: a warning. Source: torch/csrc/autograd/FunctionsManual.cpp (mul_tensor_backward),
 // tools/autograd/derivatives.yaml (mul.Tensor saves the other operand of what needs a gradient).
 #include <algorithm>
-#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,20 +15,18 @@
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/facts/parameters.h"
 #include "analyzer/lower/operators/site.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
 
-// Between scores and their softmax: masks.
-constexpr auto kTowardsSoftmax = std::to_array<std::string_view>({"add", "masked_fill", "where"});
-
+// Under a softmax, through masks.
 bool BecomesWeights(const Draft& draft, TensorId scores, int depth = 0) {
   constexpr int kDeepest = 4;
   const NodeIds& readers = draft.readers(scores);
   return depth < kDeepest && std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
            const Node& node = draft.node(reader);
-           return node.op == "softmax" ||
-                  (IsOneOf(kTowardsSoftmax, node.op) && BecomesWeights(draft, node.outputs[0], depth + 1));
+           return node.op == "softmax" || (TakesMask(node.op) && BecomesWeights(draft, node.outputs[0], depth + 1));
          });
 }
 

@@ -1,10 +1,10 @@
 #include "analyzer/assume/choices/unread_buffers.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "analyzer/graph/shape.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
@@ -17,12 +17,13 @@ constexpr int64_t kMostFoldedElements = 8192;
 // Where the index of a table comes from.
 enum class IndexSource : uint8_t { kInput, kStored, kComputed };
 
+bool KeepsIndex(const OpName& op) {
+  return IsView(op) || IsCopy(op) || IsArithmetic(op) || op == "remainder_scalar" || op == "clamp" || op == "cat" ||
+         op == "stack";
+}
+
 // By views and arithmetic alone: what offsets are added to is still an input. What is compared or counted is computed.
 IndexSource SourceOfIndex(const Lowered& lowered, TensorId id, int depth = 0) {
-  constexpr auto kViewing = std::to_array<std::string_view>(
-      {"reshape",    "permute",    "slice",      "select", "expand",           "unsqueeze", "squeeze", "identity",
-       "clone",      "contiguous", "cast",       "split",  "unbind",           "add",       "sub",     "mul",
-       "add_scalar", "sub_scalar", "mul_scalar", "clamp",  "remainder_scalar", "cat",       "stack"});
   constexpr int kDeepest = 12;
   const Graph& graph = lowered.graph;
   const Tensor& tensor = graph.tensors[id];
@@ -30,8 +31,7 @@ IndexSource SourceOfIndex(const Lowered& lowered, TensorId id, int depth = 0) {
   if (!tensor.producer.valid())
     return lowered.kinds[id] == TensorKind::kBuffer ? IndexSource::kStored : IndexSource::kComputed;
   const Node& maker = graph.nodes[tensor.producer];
-  if (depth == kDeepest || std::find(kViewing.begin(), kViewing.end(), maker.op) == kViewing.end())
-    return IndexSource::kComputed;
+  if (depth == kDeepest || !KeepsIndex(maker.op)) return IndexSource::kComputed;
   IndexSource source = IndexSource::kComputed;
   for (TensorId operand : maker.inputs) {
     if (!operand.valid()) continue;

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "analyzer/graph/shape.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
@@ -35,14 +35,11 @@ std::string SelfAttentionAround(const Node& node) {
   return "";
 }
 
-bool IsAnyOf(std::span<const std::string_view> names, std::string_view op) {
-  return std::find(names.begin(), names.end(), op) != names.end();
-}
-
 // A mask stands in a sum on the way to the softmax, or is an operand.
 bool IsMasked(const Graph& graph, const Node& node) {
-  constexpr auto kMasking = std::to_array<std::string_view>({"add", "where", "masked_fill"});
-  constexpr auto kBetween = std::to_array<std::string_view>({"reshape", "cast", "maximum", "clamp", "identity"});
+  const auto is_between = [](const OpName& op) {
+    return IsWholeView(op) || op == "cast" || op == "maximum" || op == "clamp";
+  };
   if (node.op == "sdpa") return node.inputs.size() > 3 || IntAttribute(node, "causal", 0) != 0;
   if (node.op != "softmax") return false;
   const Node* maker = &node;
@@ -50,8 +47,8 @@ bool IsMasked(const Graph& graph, const Node& node) {
     const NodeId before = maker->inputs[0].valid() ? graph.tensors[maker->inputs[0]].producer : NodeId();
     if (!before.valid()) return false;
     maker = &graph.nodes[before];
-  } while (IsAnyOf(kBetween, maker->op));
-  return IsAnyOf(kMasking, maker->op);
+  } while (is_between(maker->op));
+  return TakesMask(maker->op);
 }
 
 }  // namespace

@@ -1,30 +1,17 @@
 #include "analyzer/assume/choices/written_out.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "analyzer/graph/shape.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
 
-template <class Names>
-bool Has(const Names& names, std::string_view op) {
-  return std::find(names.begin(), names.end(), op) != names.end();
-}
-
-// By what backward needs (tools/autograd/derivatives.yaml).
-constexpr auto kSaveInputs = std::to_array<std::string_view>(
-    {"mul", "div", "pow", "pow_scalar", "log", "abs", "erf", "sin", "cos", "softplus", "log1p"});
-constexpr auto kSaveResult = std::to_array<std::string_view>({"tanh", "sigmoid", "exp", "sqrt", "rsqrt", "reciprocal"});
-constexpr auto kSaveNothing = std::to_array<std::string_view>(
-    {"add", "sub", "neg", "add_scalar", "sub_scalar", "rsub_scalar", "mul_scalar", "div_scalar", "mean", "sum"});
-constexpr auto kSums = std::to_array<std::string_view>({"mul", "div", "abs"});
-
 bool IsPart(const Node& node) {
   return node.framework_op.empty() &&
-         (Has(kSaveInputs, node.op) || Has(kSaveResult, node.op) || Has(kSaveNothing, node.op));
+         (IsArithmetic(node.op) || IsCurve(node.op) || node.op == "mean" || node.op == "sum");
 }
 
 // Nodes [first, last) that follow each other in one call.
@@ -40,21 +27,19 @@ bool IsInner(const Graph& graph, const Expression& all, TensorId id) {
                                                       [&](NodeId reader) { return all.Contains(reader); });
 }
 
+// A power saves both, its result for the gradient of an exponent that is trained.
 bool IsSaved(const Graph& graph, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
-  return Has(kSaveResult, graph.nodes[tensor.producer].op) ||
+  const OpFacts& maker = graph.nodes[tensor.producer].op;
+  return (SavesResult(maker) && !SavesInput(maker)) ||
          std::any_of(tensor.consumers.begin(), tensor.consumers.end(),
-                     [&](NodeId reader) { return Has(kSaveInputs, graph.nodes[reader].op); });
+                     [&](NodeId reader) { return SavesInput(graph.nodes[reader].op); });
 }
 
 bool MayBeFunction(const Graph& graph, const Expression& all) {
   constexpr int32_t kFewest = 4;
-  const auto is_curved = [&](int32_t i) {
-    const std::string_view op = graph.nodes[NodeId(i)].op;
-    return Has(kSaveResult, op) || (Has(kSaveInputs, op) && !Has(kSums, op));
-  };
   bool any = false;
-  for (int32_t i = all.first; i < all.last; ++i) any |= is_curved(i);
+  for (int32_t i = all.first; i < all.last; ++i) any |= IsCurve(graph.nodes[NodeId(i)].op);
   return any && all.last - all.first >= kFewest;
 }
 

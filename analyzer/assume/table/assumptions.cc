@@ -13,8 +13,9 @@
 #include "analyzer/assume/choices/written_out.h"
 #include "analyzer/assume/names/releases.h"
 #include "analyzer/assume/table/margins.h"
-#include "analyzer/lower/draft/inplace_form.h"
 #include "analyzer/lower/draft/match.h"
+#include "analyzer/lower/draft/source_inplace.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
@@ -86,7 +87,7 @@ bool SwapOperands(Lowered& lowered) {
   bool any = false;
   Graph& graph = lowered.graph;
   for (Node& node : graph.nodes) {
-    const bool commutes = (node.op == "add" || node.op == "mul") && node.inputs.size() == 2;
+    const bool commutes = Commutes(node.op) && IsArithmetic(node.op) && node.inputs.size() == 2;
     const bool scales = node.op == "addcmul" && node.inputs.size() == 3;  // its last two
     if ((!commutes && !scales) || node.attributes.contains("inplace")) continue;
     TensorId &second = node.inputs.back(), &first = node.inputs[node.inputs.size() - 2];

@@ -89,7 +89,7 @@ class Engine {
       const StepId before = m_.recorder().current_step();
       node.formula(backward);
       if (m_.recorder().current_step() != before) m_.recorder().AddMovedBytes(read_bytes);
-      m_.DropRecomputed(node.saved);
+      m_.Drop(node.saved);
     }
     TensorRefs results = std::move(backward.results());
     for (size_t i = 0; i < results.size(); ++i) {

@@ -5,8 +5,8 @@
 // One node's turn, in this order:
 //   formula    temporaries and results are allocated while the incoming gradient and all saved tensors live
 //   validate   a result of another shape than the forward input is summed, of another dtype is cast: a new tensor each
-//   drop       the incoming gradient goes (its bytes go too, unless a result aliases it)
-//   release    all that the node saved goes
+//   drop       the incoming gradient is freed (its bytes too, unless a result aliases it)
+//   release    all that the node saved is freed
 //   hand on    results go to the consumers in edge order, meeting what has already arrived there
 #ifndef ONNX_MEM_ANALYZER_EAGER_ENGINE_AUTOGRAD_H_
 #define ONNX_MEM_ANALYZER_EAGER_ENGINE_AUTOGRAD_H_
@@ -28,18 +28,15 @@ namespace onnx_mem::eager {
 
 class Machine;
 class Backward;
-struct OffloadedStorage;
+class Packed;
 
 using Formula = std::function<void(Backward&)>;
 
-// A tensor held for backward; under checkpointing a numbered slot that the recomputation will fill; of an offloaded
-// segment a window on a storage that is on the device or on the host.
+// A tensor held for backward; where the hook of a span took it, what the hook gave for it (spans/span_hook.h).
 struct SavedTensor {
-  TensorRef tensor;
-  std::shared_ptr<OffloadedStorage> offloaded = nullptr;  // then `tensor` has no storage
-  int32_t segment = -1;
-  int32_t slot = -1;
-  int32_t gate = -1;  // the call whose backward begins when this is asked for
+  TensorRef tensor;  // under checkpointing null; of an offloaded segment without a storage
+  std::shared_ptr<Packed> packed = nullptr;
+  int32_t slot = -1;  // of it among those that the hook took, where it counts them
 };
 
 struct TensorMeta {

@@ -1,7 +1,7 @@
 // In-place operators on views. The base is what changes, so autograd puts a node between its old history and whoever
 // reads it: CopySlices, which runs the operator's own backward on a copy of the view's part of the gradient. The view
 // gets a new history too, AsStridedBackward. An in-place activation behind an instance norm, whose result is a view of
-// a batch norm's, is the usual case: its backward holds four gradients where others hold two. Sources:
+// a batch norm's, is the common case: its backward holds four gradients where others hold two. Sources:
 // torch/csrc/autograd/VariableTypeUtils.h (rebase_history), variable.cpp (VariableHooks::grad_fn), functions/tensor.cpp
 // (CopySlices::apply), FunctionsManual.cpp (as_strided_backward).
 #ifndef ONNX_MEM_ANALYZER_EAGER_ENGINE_COPY_SLICES_H_

@@ -1,8 +1,10 @@
 #include "analyzer/eager/engine/executor.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/eager/spans/spans.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/run/limits.h"
 
@@ -46,8 +48,9 @@ Executor::Executor(Machine& machine, const Lowered& lowered, std::span<const std
       values_(graph_.tensors.size()) {
   for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
     // A table with a release is what the step before left behind, and this one replaces.
-    const bool goes = kinds_[id] == TensorKind::kActivation || (lowered.recorded && kinds_[id] == TensorKind::kBuffer);
-    if (!goes || release_after_[id] < 0) continue;
+    const bool released =
+        kinds_[id] == TensorKind::kActivation || (lowered.recorded && kinds_[id] == TensorKind::kBuffer);
+    if (!released || release_after_[id] < 0) continue;
     const bool named = std::find(held.begin(), held.end(), graph_.tensors[id].name) != held.end();
     if (named) release_after_[id] = static_cast<int32_t>(graph_.nodes.size());
     dropped_after_[static_cast<size_t>(release_after_[id])].push_back(id);
@@ -112,7 +115,7 @@ void Executor::NoteHolder(TensorId id, const EagerTensor& value) {
   m_.recorder().MarkHeld(value.storage->buffer, absl::StrCat("held by forward code until ", place, " is done"));
 }
 
-Outputs Executor::RunOperator(const Node& node, const Frame& frame, std::vector<TensorRef>* observed) {
+Outputs Executor::RunOperator(const Node& node, const NameFrame& frame, std::vector<TensorRef>* observed) {
   Outputs outputs(node.outputs.size());
   Call call{graph_, node, {}};
   call.inputs.reserve(node.inputs.size());
@@ -143,10 +146,13 @@ Outputs Executor::RunOperator(const Node& node, const Frame& frame, std::vector<
   return outputs;
 }
 
-void Executor::RunNode(int32_t index, const Frame& frame) {
+void Executor::RunNode(int32_t index, const NameFrame& frame) {
   const Node& node = graph_.nodes[NodeId(index)];
   m_.SetOrigin(&node);
-  BeginFunctionAt(index);
+  if (const auto begins = function_from_.find(index); begins != function_from_.end()) {
+    function_ = MakeFunction(*this, *begins->second);
+    function_->Before(frame);
+  }
   const StepId before = m_.recorder().current_step();
   std::vector<TensorRef> observed;
   Outputs outputs = RunOperator(node, frame, observer_ ? &observed : nullptr);
@@ -161,56 +167,10 @@ void Executor::RunNode(int32_t index, const Frame& frame) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (node.outputs[i].valid()) frame.write(node.outputs[i], std::move(outputs[i]));
   }
-  EndFunctionAt(index, frame);
+  if (function_to_.contains(index)) std::exchange(function_, nullptr)->After(frame);
 }
 
-void Executor::BeginFunctionAt(int32_t index) {
-  const auto found = function_from_.find(index);
-  if (found == function_from_.end()) return;
-  grad_before_function_ = m_.grad_enabled();
-  m_.SetGradEnabled(false);
-}
-
-void Executor::EndFunctionAt(int32_t index, const Frame& frame) {
-  const auto found = function_to_.find(index);
-  if (found == function_to_.end()) return;
-  const UserFunction& function = *found->second;
-  m_.SetGradEnabled(grad_before_function_);
-  std::vector<TensorRef> arguments;
-  for (const auto& [gradient, input] : function.gradients_to) arguments.push_back(frame.read(input));
-  NodeRef node = m_.MakeNode("UserFunctionBackward", arguments);
-  if (!node) return;
-  for (TensorId id : function.saved) node.Save(frame.read(id));
-  Values held;
-  for (TensorId id : function.held) held[id] = frame.read(id);
-  for (const auto& [gradient, output] : function.gradients_of) node.Output(frame.read(output));
-  node.Formula([this, &function, held = std::move(held)](Backward& b) { RunFunctionBackward(function, held, b); });
-}
-
-void Executor::RunFunctionBackward(const UserFunction& function, Values values, Backward& b) {
-  for (size_t i = 0; i < function.saved.size(); ++i) values[function.saved[i]] = b.saved(i);
-  for (size_t i = 0; i < function.gradients_of.size(); ++i) {
-    const TensorMeta& meta = b.output_meta(i);  // zeros where no gradient arrived
-    values[function.gradients_of[i].first] = b.grad(i) != nullptr ? b.grad(i) : m_.New("zeros", meta.dims, meta.dtype);
-  }
-  const Frame frame{.read =
-                        [&](TensorId id) {
-                          const auto it = values.find(id);
-                          return it != values.end() ? it->second : values_[id];
-                        },
-                    .write = [&](TensorId id, TensorRef t) { values[id] = std::move(t); }};
-  for (size_t i = 0; i < function.backward.size(); ++i) {
-    const Node& node = function.backward[i];
-    Outputs outputs = RunOperator(node, frame);
-    for (size_t k = 0; k < outputs.size(); ++k) {
-      if (node.outputs[k].valid()) values[node.outputs[k]] = std::move(outputs[k]);
-    }
-    for (TensorId id : function.dropped[i]) values.erase(id);
-  }
-  for (size_t i = 0; i < function.gradients_to.size(); ++i) b.result(i, values[function.gradients_to[i].first]);
-}
-
-Executor::Frame Executor::OwnFrame() {
+NameFrame Executor::OwnFrame() {
   return {.read = [this](TensorId id) { return values_[id]; },
           .write = [this](TensorId id, TensorRef t) { values_[id] = std::move(t); }};
 }
@@ -224,15 +184,10 @@ absl::Status Executor::RunForward(std::span<const NodeRange> checkpointed) {
   m_.recorder().SetPhase(Phase::kForward);
   size_t next_range = 0;
   const auto count = static_cast<int32_t>(graph_.nodes.size());
-  const Frame frame = OwnFrame();
+  const NameFrame frame = OwnFrame();
   for (int32_t i = 0; i < count; ++i) {
     if (next_range < checkpointed.size() && checkpointed[next_range].first == i) {
-      const NodeRange& range = checkpointed[next_range];
-      if (range.reentrant) {
-        RunReentrant(range);
-      } else {
-        range.offload == Offload::kNo ? RunSegment(range) : RunOffloaded(range);
-      }
+      RunSpan(checkpointed[next_range]);
       i = checkpointed[next_range++].last;
       continue;
     }
@@ -251,10 +206,9 @@ absl::Status Executor::TooManySteps(int32_t node) const {
                      {"try: a shorter sequence, with --dim or --input"});
 }
 
-// Tensors that nodes of `range` read, and that functions of the user's code in it save for their backward.
-TensorIds Executor::ReadWithin(const NodeRange& range) const {
+TensorIds Executor::ReadWithin(const NodeSpan& span) const {
   TensorIds ids;
-  for (int32_t i = range.first; i <= range.last; ++i) {
+  for (int32_t i = span.first; i <= span.last; ++i) {
     const TensorIds& inputs = graph_.nodes[NodeId(i)].inputs;
     ids.insert(ids.end(), inputs.begin(), inputs.end());
     const auto found = function_to_.find(i);
@@ -268,47 +222,27 @@ TensorIds Executor::ReadWithin(const NodeRange& range) const {
   return ids;
 }
 
-void Executor::RunSegment(const NodeRange& range) {
-  Values inputs;
-  for (TensorId id : ReadWithin(range)) {
-    if (values_[id] != nullptr) inputs.emplace(id, values_[id]);
-  }
-  for (TensorId id : range.arguments) {
-    if (values_[id] != nullptr) inputs.emplace(id, values_[id]);
-  }
-  const int32_t segment = m_.BeginSegment();
-  m_.segment(segment).keep = range.keep;
-  const Frame frame = OwnFrame();
+void Executor::RunSpan(const NodeRange& range) {
+  const std::shared_ptr<SpanHook> hook = HookOf(*this, range, offloads_);
+  const NameFrame frame = OwnFrame();
+  hook->Before(frame);
+  m_.SetSpan(hook.get());
   for (int32_t i = range.first; i <= range.last; ++i) {
     RunNode(i, frame);
+    hook->AfterNode();
     DropAfter(i);
   }
-  if (!m_.EndSegment()) return;
-  m_.segment(segment).rerun = [this, range, inputs = std::move(inputs)] { Rerun(range, inputs); };
+  m_.SetSpan(nullptr);
+  hook->After(frame);
 }
 
-void Executor::RunOffloaded(const NodeRange& range) {
-  m_.BeginOffload(range.offload);
-  const Frame frame = OwnFrame();
-  for (int32_t i = range.first; i <= range.last; ++i) {
-    RunNode(i, frame);
-    m_.CopyToHost();
-    DropAfter(i);
-  }
-  m_.EndOffload();
-}
-
-void Executor::Rerun(const NodeRange& range, Values values) {
-  const Frame frame{.read =
-                        [&](TensorId id) {
-                          auto it = values.find(id);
-                          return it == values.end() ? TensorRef() : it->second;
-                        },
-                    .write = [&](TensorId id, TensorRef t) { values[id] = std::move(t); }};
-  for (int32_t i = range.first; i <= range.last; ++i) {
+Values Executor::RunAgain(const NodeSpan& span, Values values) {
+  const NameFrame frame = FrameOn(values);
+  for (int32_t i = span.first; i <= span.last; ++i) {
     RunNode(i, frame);
     for (TensorId id : dropped_after_[static_cast<size_t>(i)]) values.erase(id);
   }
+  return values;
 }
 
 void Executor::ReleaseLocals() {

@@ -1,9 +1,10 @@
-// Runs a lowered graph on a Machine: statics, forward in file order with Python's references, checkpoint segments.
+// Runs a lowered graph on a Machine: statics, forward in file order with Python's references, spans (eager/spans).
 #ifndef ONNX_MEM_ANALYZER_EAGER_ENGINE_EXECUTOR_H_
 #define ONNX_MEM_ANALYZER_EAGER_ENGINE_EXECUTOR_H_
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "analyzer/eager/engine/frame.h"
 #include "analyzer/eager/engine/machine.h"
 #include "analyzer/eager/engine/op_table.h"
 #include "analyzer/graph/lowered.h"
@@ -24,6 +26,8 @@ struct NodeRange : NodeSpan {
   Offload offload = Offload::kNo;      // not kNo: no second run
   bool reentrant = false;
 };
+
+struct OffloadOrder;  // of spans/offload.cc
 
 class Executor {
  public:
@@ -39,44 +43,36 @@ class Executor {
   // Ranges must not overlap, and be sorted. Error: Unimplemented when a node's operator has no row.
   absl::Status RunForward(std::span<const NodeRange> checkpointed);
 
-  // Told of every node of the forward when it has run: what it read and made (null where nothing is), and the last step
-  // before it.
+  // Called with every node of the forward when it has run: what it read and made (null where nothing is), and the last
+  // step before it.
   using Observer = std::function<void(int32_t node, std::span<const TensorRef> inputs,
                                       std::span<const TensorRef> outputs, StepId before)>;
   void SetObserver(Observer observer) { observer_ = std::move(observer); }
 
+  Machine& machine() const { return m_; }
+  const Lowered& lowered() const { return lowered_; }
   const TensorRef& value(TensorId id) const { return values_[id]; }
-  // Lets go of every value but the graph's outputs: the model's forward has returned.
+  // Frees every value but the graph's outputs: the model's forward has returned.
   void ReleaseLocals();
   const TensorIds& parameters() const { return parameters_; }
+
+  // --- for the hooks of spans (eager/spans)
+  // Tensors that nodes of `span` read, and that functions of the user's code in it save for their backward.
+  TensorIds ReadWithin(const NodeSpan& span) const;
+  // Runs the nodes of `span` in a frame that knows `values` alone; what is still known at its end.
+  Values RunAgain(const NodeSpan& span, Values values);
+  // Runs `node` and gives its results; null where an omitted one would stand.
+  Outputs RunOperator(const Node& node, const NameFrame& frame, std::vector<TensorRef>* observed = nullptr);
 
  private:
   absl::Status TooManySteps(int32_t node) const;
 
-  using Values = absl::flat_hash_map<TensorId, TensorRef>;
-  // The names of a frame: what a tensor stands for there.
-  struct Frame {
-    std::function<TensorRef(TensorId)> read;
-    std::function<void(TensorId, TensorRef)> write;
-  };
-
-  void RunNode(int32_t index, const Frame& frame);
-  // Runs `node` and gives its results; null where an omitted one would stand.
-  Outputs RunOperator(const Node& node, const Frame& frame, std::vector<TensorRef>* observed = nullptr);
-  // Around the nodes of a torch.autograd.Function's forward: no gradients inside, one autograd node behind it.
-  void BeginFunctionAt(int32_t index);
-  void EndFunctionAt(int32_t index, const Frame& frame);
-  void RunFunctionBackward(const UserFunction& function, Values values, Backward& b);
-  Frame OwnFrame();
-  TensorIds ReadWithin(const NodeRange& range) const;
+  void RunNode(int32_t index, const NameFrame& frame);
+  NameFrame OwnFrame();
   // Says of a value that outlives its last reader who keeps it.
   void NoteHolder(TensorId id, const EagerTensor& value);
   void MakeMissingInputs(const OpRow& row, Call& call);
-  void RunSegment(const NodeRange& range);
-  void RunOffloaded(const NodeRange& range);
-  void RunReentrant(const NodeRange& range);
-  void RunReentrantBackward(const NodeRange& range, Values values, const TensorIds& results, Backward& b);
-  void Rerun(const NodeRange& range, Values inputs);
+  void RunSpan(const NodeRange& range);
   void DropAfter(int32_t index);
 
   Machine& m_;
@@ -84,7 +80,8 @@ class Executor {
   const IdVector<TensorId, TensorKind>& kinds_;
   const Lowered& lowered_;
   absl::flat_hash_map<int32_t, const UserFunction*> function_from_, function_to_;  // by first and last node
-  bool grad_before_function_ = true;
+  std::shared_ptr<SpanHook> function_;                                             // whose forward runs
+  std::shared_ptr<OffloadOrder> offloads_;
   IdVector<TensorId, int32_t> release_after_;
   std::vector<TensorIds> dropped_after_;  // by node index
   IdVector<TensorId, TensorRef> values_;

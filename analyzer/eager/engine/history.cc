@@ -1,5 +1,5 @@
 // Who holds the nodes of autograd. In PyTorch a tensor holds its grad_fn, and a node those that it leads to; a branch
-// that no output needs keeps what it saved until the last name on it goes, and no longer. Sources:
+// that no output needs keeps what it saved until the last name on it is gone, and no longer. Sources:
 // torch/csrc/autograd/variable.h (grad_fn_; grad_accumulator_, which is weak), node.h (next_edges_, deleteNode).
 #include <utility>
 
@@ -42,6 +42,31 @@ void Machine::DropNode(int32_t index) {
     gone.edges.clear();
   }
   dropping_ = false;
+}
+
+TensorRef Machine::Detached(const TensorRef& t, bool requires_grad) {
+  TensorRef leaf = Alias(t, t->dims, t->strides, t->is_view);
+  leaf->requires_grad = requires_grad;
+  leaf->is_leaf_parameter = requires_grad;
+  if (requires_grad) leaf_gradients_.emplace(leaf.get(), nullptr);
+  return leaf;
+}
+
+TensorRef Machine::TakeGradient(const TensorRef& leaf) {
+  const auto found = leaf_gradients_.find(leaf.get());
+  TensorRef gradient = std::move(found->second);
+  leaf_gradients_.erase(found);
+  if (leaf->grad_edge.node >= 0) node(leaf->grad_edge.node).parameter = nullptr;
+  return gradient;
+}
+
+void Machine::ForgetNodes(size_t first) {
+  for (size_t i = first; i < nodes_.size(); ++i) {
+    if (nodes_[i].parameter != nullptr) continue;  // a parameter's: it serves every graph
+    nodes_[i].formula = nullptr;
+    nodes_[i].saved.clear();
+    nodes_[i].edges.clear();
+  }
 }
 
 }  // namespace onnx_mem::eager

@@ -15,7 +15,7 @@ namespace {
 
 // nll_loss and nll_loss2d: the loss and the sum of the weights, 4 bytes each; backward makes the whole [N, C, ...].
 // `loss_dims`: empty, unless every element keeps its own loss.
-// The sum goes to `weights`, if given; a target that is made within the model is saved as well.
+// `weights`, if given, receives the sum; a target that is made within the model is saved as well.
 TensorRef NllLoss(Machine& m, const TensorRef& log_probabilities, const Dims& loss_dims = {},
                   const TensorRef& target = nullptr, TensorRef* weights = nullptr) {
   const TensorRef x = m.AutocastHigh(log_probabilities);

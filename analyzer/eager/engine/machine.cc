@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/eager/engine/copy_slices.h"
+#include "analyzer/eager/spans/span_hook.h"
 #include "analyzer/graph/absl_view.h"
 
 namespace onnx_mem::eager {
@@ -60,10 +61,12 @@ TensorRef Machine::New(std::string_view op, const Dims& dims, DType dtype, int64
 }
 
 TensorRef Machine::New(std::string_view op, const Dims& dims, DType dtype, const Dims& strides, int64_t flops) {
-  if (TensorRef kept = TakeKept(op)) return kept;
+  if (span_ != nullptr) {
+    if (TensorRef kept = span_->BeforeDispatch(op)) return kept;
+  }
   BeginStep(op, flops);
   TensorRef t = Allocate(dims, dtype, strides);
-  Keep(op, t);
+  if (span_ != nullptr) span_->AfterDispatch(op, t);
   return t;
 }
 
@@ -166,41 +169,39 @@ void Machine::MarkSaved(int32_t index, const TensorRef& t) {
   if (!recorder_.IsSaved(t->storage->buffer)) recorder_.MarkSaved(t->storage->buffer, Saver(index, t));
 }
 
+SavedTensor Machine::Hold(int32_t index, const TensorRef& t) {
+  MarkSaved(index, t);
+  return {.tensor = Alias(t, t->dims, t->strides, t->is_view)};
+}
+
 void Machine::Save(int32_t index, const TensorRef& t) {
-  SavedTensor saved;
-  if (t == nullptr) {
-    node(index).saved.push_back(saved);
-    return;
+  std::optional<SavedTensor> saved;
+  if (t == nullptr) saved.emplace();
+  if (!saved && span_ != nullptr) saved = span_->OnSave(index, t);
+  if (!saved) saved = Hold(index, t);
+  node(index).saved.push_back(*std::move(saved));
+}
+
+TensorRef Machine::Unpack(const SavedTensor& saved) {
+  return saved.packed != nullptr ? saved.packed->Unpack(saved) : saved.tensor;
+}
+
+void Machine::Drop(const std::vector<SavedTensor>& saved) {
+  for (const SavedTensor& entry : saved) {
+    if (entry.packed != nullptr) entry.packed->Drop(entry);
   }
-  if (recomputing_ >= 0) {
-    Segment& seg = segment(recomputing_);
-    const bool wanted = !seg.dead_slots.contains(static_cast<int32_t>(seg.tensors.size()));
-    seg.tensors.push_back(wanted ? Alias(t, t->dims, t->strides, t->is_view) : nullptr);
-    if (wanted) MarkSaved(index, t);
-    if (static_cast<int32_t>(seg.tensors.size()) == seg.slots) throw StopRecomputation{};
-    return;
-  }
-  if (active_offload_ >= 0 && Offloads(t)) {
-    saved = SaveOnHost(t, Saver(index, t));
-  } else if (active_segment_ >= 0) {
-    Segment& seg = segment(active_segment_);
-    saved.segment = active_segment_;
-    saved.slot = seg.slots++;
-    ++seg.unreleased;
-  } else {
-    // A saved variable holds a detached alias: the storage, not the tensor with its history.
-    saved.tensor = Alias(t, t->dims, t->strides, t->is_view);
-    MarkSaved(index, t);
-    saved.gate = PassGate();
-  }
-  node(index).saved.push_back(std::move(saved));
+}
+
+void Machine::Release(std::vector<SavedTensor>& saved) {
+  Drop(saved);
+  saved.clear();
 }
 
 void Machine::AccumulateGrad(const TensorRef& parameter, TensorRef grad) {
   const auto leaf = leaf_gradients_.find(parameter.get());
   const bool is_leaf = leaf != leaf_gradients_.end();
   const bool again = is_leaf ? leaf->second != nullptr : !with_gradient_.insert(parameter.get()).second;
-  if (again) {  // accumulated in place; `grad` goes
+  if (again) {  // accumulated in place; `grad` is freed
     BeginStep("add_");
     recorder_.AddMovedBytes(3 * DenseBytes(grad->dims, grad->dtype));
     return;

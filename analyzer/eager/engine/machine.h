@@ -1,4 +1,4 @@
-// The framework's state while a step is re-enacted: the recorder, the autograd graph, autocast, checkpoint segments.
+// The framework's state while a step is re-enacted: the recorder, the autograd graph, autocast.
 // Operators (eager/operators, eager/views) are functions on it; they read like the framework's own:
 //
 //   void Relu(Machine& m, const Call& call, Outputs& out) {
@@ -15,7 +15,6 @@
 #include <deque>
 #include <functional>
 #include <initializer_list>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -54,27 +53,7 @@ class NodeRef {
   std::shared_ptr<const void> share_;  // until the node has outputs that hold it
 };
 
-// A storage that an offloaded segment saved: on the device until it has been copied, then on the host alone, from the
-// segment's backward on both. Goes with the last tensor that was saved on it.
-struct OffloadedStorage {
-  OffloadedStorage(Machine& m, int32_t of_call, int64_t size);
-  ~OffloadedStorage();
-  OffloadedStorage(const OffloadedStorage&) = delete;
-  OffloadedStorage& operator=(const OffloadedStorage&) = delete;
-
-  Machine& machine;
-  int32_t call;
-  int64_t bytes;
-  int32_t version = 0;  // of the storage when it was copied
-  BufferId original;
-  TensorRef device = nullptr;  // null while on the host alone
-  StepId fetched = {};         // the step that began to bring it back; its first reader waits for that
-  bool waited = false;
-};
-
-// Thrown inside a segment's recomputation when the last wanted tensor is there, as PyTorch itself stops the re-run
-// (torch/utils/checkpoint.py, _StopRecomputationError). Never leaves eager.
-struct StopRecomputation {};
+class SpanHook;
 
 class Machine {
  public:
@@ -105,7 +84,7 @@ class Machine {
   void SetCountsNumbers(bool counts) { counts_numbers_ = counts; }
   bool counts_numbers() const { return counts_numbers_; }
 
-  // Whether a node goes with the last that holds it. Where nobody knows when Python lets go of a name, a branch that
+  // Whether a node dies with the last that holds it. Where nobody knows when Python frees a name, a branch that
   // leads nowhere keeps what it saved.
   void SetDropsNodes(bool drops) { drops_nodes_ = drops; }
 
@@ -122,6 +101,7 @@ class Machine {
     texts_of_nodes_.resize(nodes.size());
   }
   void SetOrigin(const Node* origin);
+  const Node* origin() const { return origin_; }
   AutogradNode& node(int32_t index) { return nodes_[static_cast<size_t>(index)]; }
   size_t num_nodes() const { return nodes_.size(); }
   // --- (engine/history.cc)
@@ -130,6 +110,23 @@ class Machine {
   // The edge to the node that hands a gradient to a leaf; makes the node where there is none.
   Edge EdgeToLeaf(const TensorRef& leaf);
   void Save(int32_t node, const TensorRef& t);
+  // How a node holds what no hook takes: a detached alias, the storage and not the tensor with its history.
+  SavedTensor Hold(int32_t node, const TensorRef& t);
+  void MarkSaved(int32_t node, const TensorRef& t);
+  TensorRef Unpack(const SavedTensor& saved);
+  // The node has computed, and what a hook gave it for what it saved is not read again: it is freed with the formula,
+  // before results are fitted to what they are gradients of.
+  void Drop(const std::vector<SavedTensor>& saved);
+  void Release(std::vector<SavedTensor>& saved);
+  // A leaf on the storage of `t`. TakeGradient: what has arrived at it, null where nothing has; after that it is none.
+  TensorRef Detached(const TensorRef& t, bool requires_grad);
+  TensorRef TakeGradient(const TensorRef& leaf);
+  // The graph that was made since there were `first` nodes is gone.
+  void ForgetNodes(size_t first);
+
+  // The hook of the span that runs (spans/span_hook.h), which sees what is saved and made; null outside of any.
+  void SetSpan(SpanHook* span) { span_ = span; }
+  SpanHook* span() const { return span_; }
 
   // --- gradients that parameters got (AccumulateGrad)
   void AccumulateGrad(const TensorRef& parameter, TensorRef grad);
@@ -139,45 +136,6 @@ class Machine {
     gradients_.emplace_back(parameter.get(), std::move(grad));
   }
   const std::vector<std::pair<EagerTensor*, TensorRef>>& gradients() const { return gradients_; }
-
-  // --- checkpoint segments (engine/checkpoint.cc)
-  struct Segment {
-    int32_t slots = 0;                        // tensors that the forward would have saved
-    int32_t unreleased = 0;                   // of those, not yet released by their nodes
-    absl::flat_hash_set<int32_t> dead_slots;  // whose node went before the second run, which keeps nothing for them
-    bool recomputed = false;
-    std::vector<TensorRef> tensors;  // by slot, once recomputed
-    std::function<void()> rerun;     // the segment's forward; holds its inputs
-    // Selective checkpointing (create_selective_checkpoint_contexts): operators whose results are kept in the first
-    // run, and by operator those results, first made first. The second run takes them from there.
-    std::vector<std::string> keep;
-    std::map<std::string, std::deque<TensorRef>, std::less<>> kept;
-  };
-  // Around the second run of what is checkpointed: with gradients, in the middle of backward.
-  void BeginSecondRun();
-  void EndSecondRun();
-  // --- reentrant ones (engine/reentrant.cc)
-  // A leaf on the storage of `t`. TakeGradient: what has arrived at it, null where nothing has; after that it is none.
-  TensorRef Detached(const TensorRef& t, bool requires_grad);
-  TensorRef TakeGradient(const TensorRef& leaf);
-  // The graph that was made since there were `first` nodes is gone.
-  void ForgetNodes(size_t first);
-  int32_t BeginSegment();
-  // Whether a node will ask for what the segment left out.
-  bool EndSegment();
-  Segment& segment(int32_t index) { return segments_[static_cast<size_t>(index)]; }
-  // --- segments whose saved tensors go to the host (engine/offload.cc)
-  void BeginOffload(Offload mode);
-  void EndOffload();
-  void CopyToHost();
-  int64_t host_peak_bytes() const { return host_peak_bytes_; }
-
-  TensorRef Unpack(const SavedTensor& saved);
-  // What a second run gave to a node that has computed: unpacking takes it from the segment, so that it goes with the
-  // formula, before results are fitted to what they are gradients of.
-  void DropRecomputed(const std::vector<SavedTensor>& saved);
-  void Release(std::vector<SavedTensor>& saved);
-  bool recomputing() const { return recomputing_ >= 0; }
 
   // --- autocast (engine/autocast.cc)
   // `t` as an operator of the low-precision list gets it: cast, once per parameter and context, or as it is.
@@ -190,36 +148,12 @@ class Machine {
  private:
   // Who saves `t` for the autograd node, and what for.
   std::string Saver(int32_t index, const TensorRef& t);
-  void MarkSaved(int32_t index, const TensorRef& t);
-  void Recompute(int32_t index);
-  struct OffloadedCall {
-    Offload mode = Offload::kNo;
-    BufferId first_buffer;                                       // that the segment made, if it made one
-    std::vector<std::weak_ptr<OffloadedStorage>> storages = {};  // that its nodes saved, first saved first
-    size_t copied = 0;                                           // of `storages`, how many copies have begun
-    StepId last_copy = {};
-    bool returned = false;  // they come or came back
-    bool saved = false;     // of a gate: its backward will ask for something
-  };
-  bool Offloads(const TensorRef& t) const;
-  int32_t PassGate();
-  SavedTensor SaveOnHost(const TensorRef& t, std::string_view by);
-  std::vector<int32_t> GroupBefore(int32_t call) const;
-  void LeaveDevice(int32_t call);
-  void FetchBack(int32_t call);
-  void BeginReturn(int32_t call);
-  TensorRef UnpackOffloaded(const SavedTensor& saved);
-  friend struct OffloadedStorage;
-
   // A new node, and the first share in it.
   std::pair<int32_t, std::shared_ptr<const void>> AddNode(AutogradNode node);
-  // Nobody holds the node any more: it goes with what it saved, and so do those that it alone led to.
+  // Nobody holds the node any more: it dies with what it saved, and so do those that it alone led to.
   void DropNode(int32_t index);
 
-  TensorRef TakeKept(std::string_view op);
-  void Keep(std::string_view op, const TensorRef& t);
-
-  bool closing_ = false;                // what goes now goes with the machine
+  bool closing_ = false;                // what dies now dies with the machine
   std::vector<int32_t> dropped_nodes_;  // whose turn to go has not come
   bool dropping_ = false;
   bool drops_nodes_ = true;
@@ -229,12 +163,6 @@ class Machine {
   std::vector<std::pair<EagerTensor*, TensorRef>> gradients_;
   absl::flat_hash_set<const EagerTensor*> with_gradient_;
   absl::flat_hash_map<const EagerTensor*, TensorRef> leaf_gradients_;  // of inputs that are detached
-  struct Interrupted {
-    const Node* origin = nullptr;
-    bool grad_enabled = false;
-    Phase phase = Phase::kBackward;
-  };
-  std::vector<Interrupted> before_second_run_;
   const Node* origin_ = nullptr;
   struct OriginTexts {
     SharedText node;
@@ -248,13 +176,7 @@ class Machine {
   SharedText last_module_;  // nodes of one module follow each other
   bool grad_enabled_ = true;
   bool counts_numbers_ = true;
-  std::deque<Segment> segments_;
-  int32_t active_segment_ = -1;
-  int32_t recomputing_ = -1;
-  std::deque<OffloadedCall> offloaded_;
-  int32_t active_offload_ = -1;
-  int64_t host_bytes_ = 0;
-  int64_t host_peak_bytes_ = 0;
+  SpanHook* span_ = nullptr;
   std::optional<DType> autocast_;
   absl::flat_hash_map<const EagerTensor*, TensorRef> autocast_cache_;
 };

@@ -1,12 +1,12 @@
 #include "analyzer/eager/engine/output_loss.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <span>
 #include <string_view>
 
 #include "analyzer/eager/engine/loss.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem::eager {
 namespace {
@@ -18,23 +18,16 @@ size_t ClassAxis(const Graph& graph, TensorId output) {
   TensorId id = output;
   while (graph.tensors[id].producer.valid()) {
     const Node& node = graph.nodes[graph.tensors[id].producer];
-    if (node.op == "linear" || node.op == "matmul" || node.op == "addmm") return 2;
-    if (node.op == "conv" || node.op == "conv_transpose" || node.inputs.empty() || !node.inputs[0].valid()) break;
+    if (IsProduct(node.op)) return 2;
+    if (IsConvolution(node.op) || node.inputs.empty() || !node.inputs[0].valid()) break;
     id = node.inputs[0];
   }
   return 1;
 }
 
-bool IsOneOf(std::string_view op, std::span<const std::string_view> ops) {
-  return std::find(ops.begin(), ops.end(), op) != ops.end();
-}
-
 // What models do to logits before they hand them out: a bias of its own, a scale, a bound (Gemma: tanh(x / c) * c), the
 // last positions, a wider type.
-constexpr auto kBehindHead = std::to_array<std::string_view>(
-    {"add", "add_scalar", "cast", "clone", "contiguous", "div", "div_scalar", "mul", "mul_scalar", "permute", "reshape",
-     "slice", "squeeze", "tanh", "transpose", "unsafe_view", "unsqueeze", "view"});
-constexpr auto kLinear = std::to_array<std::string_view>({"linear", "matmul", "addmm"});
+bool StandsBehindHead(const OpName& op) { return IsView(op) || IsCopy(op) || IsArithmetic(op) || op == "tanh"; }
 
 // The operand that a node made; else the first.
 TensorId MadeOperand(const Graph& graph, const Node& node) {
@@ -48,8 +41,8 @@ bool IsMadeByLinear(const Graph& graph, TensorId id) {
   constexpr int kDeepest = 16;
   for (int i = 0; i < kDeepest && id.valid() && graph.tensors[id].producer.valid(); ++i) {
     const Node& node = graph.nodes[graph.tensors[id].producer];
-    if (IsOneOf(node.op, kLinear)) return true;
-    if (!IsOneOf(node.op, kBehindHead)) return false;
+    if (IsProduct(node.op)) return true;
+    if (!StandsBehindHead(node.op)) return false;
     id = MadeOperand(graph, node);
   }
   return false;

@@ -51,7 +51,7 @@ void Recorder::MayTake(const WorkspaceBound& bound) {
   program_.steps[current_step()].tried_workspace_bytes = bound.tried_bytes;
 }
 
-std::shared_ptr<Storage> Recorder::Allocate(int64_t bytes, const Dims& dims, DType dtype) {
+BufferId Recorder::Begin(int64_t bytes, const Dims& dims, DType dtype) {
   Buffer buffer;
   buffer.category = context_.recompute ? Category::kTransientActivations : CategoryOf(context_.phase);
   buffer.bytes = bytes;
@@ -66,8 +66,7 @@ std::shared_ptr<Storage> Recorder::Allocate(int64_t bytes, const Dims& dims, DTy
     if (step.dtype == DType::kUnknown) step.dtype = dtype;
   }
   live_bytes_ = SaturatedSum(live_bytes_, bytes);
-  const BufferId id = program_.buffers.Add(std::move(buffer));
-  return std::make_shared<Storage>(this, id, bytes);
+  return program_.buffers.Add(std::move(buffer));
 }
 
 std::shared_ptr<Storage> Recorder::AllocateStatic(Category category, SharedText name, int64_t bytes, const Dims& dims,

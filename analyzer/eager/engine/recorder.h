@@ -1,8 +1,9 @@
 // Writes the MemoryProgram while the framework is re-enacted: steps as they are dispatched, buffers as they are
-// allocated, and their ends when the last reference goes.
+// allocated, and their ends when the last reference is gone.
 #ifndef ONNX_MEM_ANALYZER_EAGER_ENGINE_RECORDER_H_
 #define ONNX_MEM_ANALYZER_EAGER_ENGINE_RECORDER_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -52,7 +53,10 @@ class Recorder {
   void WaitFor(StepId step) { program_.steps[current_step()].waits_for = step; }
 
   // A dense buffer of the current step; its category follows from the phase.
-  std::shared_ptr<Storage> Allocate(int64_t bytes, const Dims& dims, DType dtype);
+  std::shared_ptr<Storage> Allocate(int64_t bytes, const Dims& dims, DType dtype) {
+    return std::make_shared<Storage>(this, Begin(bytes, dims, dtype), bytes);
+  }
+  BufferId Begin(int64_t bytes, const Dims& dims, DType dtype);
   // A buffer that is there before the first step and stays to the last (parameters, buffers, inputs).
   std::shared_ptr<Storage> AllocateStatic(Category category, SharedText name, int64_t bytes, const Dims& dims,
                                           DType dtype);
@@ -63,7 +67,7 @@ class Recorder {
   bool IsNamed(BufferId id) const { return !program_.buffers[id].name.empty(); }
   void SetName(BufferId id, SharedText name) { program_.buffers[id].name = std::move(name); }
   // An autograd node saved it: a forward buffer becomes a saved activation. `by` says who and what for. The first
-  // that saves is the last that lets go, since backward runs the other way.
+  // that saves is the last that frees it, since backward runs the other way.
   void MarkSaved(BufferId id, std::string_view by);
   bool IsSaved(BufferId id) const;
   // Something else than an operator keeps it: `why`, unless an autograd node does as well.
@@ -73,6 +77,13 @@ class Recorder {
   StepId current_step() const { return StepId(static_cast<int32_t>(program_.steps.size()) - 1); }
   const MemoryProgram& program() const { return program_; }
   int64_t live_bytes() const { return live_bytes_; }
+
+  // What segments moved to host memory and hold there.
+  void AddHostBytes(int64_t bytes) {
+    host_bytes_ += bytes;
+    host_peak_bytes_ = std::max(host_peak_bytes_, host_bytes_);
+  }
+  int64_t host_peak_bytes() const { return host_peak_bytes_; }
 
   // Ends all buffers that still live with the last step, and hands the program out. Storages may die afterwards.
   MemoryProgram Finish();
@@ -84,6 +95,8 @@ class Recorder {
   Step context_;
   absl::flat_hash_map<std::string, SharedText> texts_;  // that come again and again: operators, reasons
   int64_t live_bytes_ = 0;
+  int64_t host_bytes_ = 0;
+  int64_t host_peak_bytes_ = 0;
   bool assumed_ = false;
   bool finished_ = false;
 };

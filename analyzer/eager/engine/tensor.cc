@@ -64,9 +64,13 @@ int CompareDims(const Dims& dims, std::span<const EagerTensor* const> operands, 
 
 }  // namespace
 
-Storage::~Storage() {
-  if (recorder != nullptr) recorder->Free(buffer);
+void Storage::Release() {
+  if (recorder == nullptr || !buffer.valid()) return;
+  recorder->Free(buffer);
+  buffer = {};
 }
+
+void Storage::Materialize(const Dims& dims, DType dtype) { buffer = recorder->Begin(bytes, dims, dtype); }
 
 int64_t NumElements(const Dims& dims) { return ElementsFrom(dims, 0); }
 

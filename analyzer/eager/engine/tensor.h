@@ -21,19 +21,25 @@ class Recorder;
 // Bytes that the allocator handed out. Dies, and says so to the recorder, with the last tensor on it.
 struct Storage {
   Storage(Recorder* r, BufferId b, int64_t n) : recorder(r), buffer(b), bytes(n) {}
-  ~Storage();
+  ~Storage() { Release(); }
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
+  // Gives the bytes back while tensors still stand on it (untyped_storage().resize_(0)).
+  void Release();
+  // Takes as many again, as a buffer of the current step; there must be none.
+  void Materialize(const Dims& dims, DType dtype);
+
   Recorder* recorder;
-  BufferId buffer;
+  BufferId buffer;  // invalid while it has none
   int64_t bytes;
   int32_t version = 0;  // how often an operator has written over it
 };
 
-// Where a tensor's gradient goes: output `output_nr` of autograd node `node`; node < 0: it has none. A tensor that an
-// operator made and a node behind it each hold a share in the node (grad_fn and next_functions are counted references);
-// with the last share the node goes, and what it saved. A leaf has none: its node lives as long as others lead to it.
+// Which node gets a tensor's gradient: output `output_nr` of autograd node `node`; node < 0: it has none. A tensor that
+// an operator made and a node behind it each hold a share in the node (grad_fn and next_functions are counted
+// references); with the last share the node dies, and what it saved. A leaf has none: its node lives as long as others
+// lead to it.
 struct Edge {
   int32_t node = -1;
   int32_t output_nr = 0;
@@ -53,7 +59,7 @@ struct EagerTensor {
   std::shared_ptr<EagerTensor> base;       // what the view is of, itself no view; null for all others
   std::shared_ptr<EagerTensor> successor;  // the same tensor once an operator has written over it
   int32_t version = 0;                     // of the storage when `grad_edge` was set
-  bool rebases = false;                    // made of a view in place: its operator's node goes to the base
+  bool rebases = false;                    // made of a view in place: its operator's node belongs to the base
 };
 // The framework's reference counts decide when bytes die and whether a gradient may be stolen or added in place, so
 // tensors are shared pointers and use_count() is meaningful: copy a TensorRef only where the framework holds one.

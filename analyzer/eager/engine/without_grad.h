@@ -6,7 +6,7 @@
 
 namespace onnx_mem::eager {
 
-// Gradients are off until it goes; then as they were.
+// Gradients are off until it dies; then as they were.
 class WithoutGrad {
  public:
   explicit WithoutGrad(Machine& m) : m_(m), before_(m.grad_enabled()) { m.SetGradEnabled(false); }

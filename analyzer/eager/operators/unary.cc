@@ -7,6 +7,7 @@
 
 #include "analyzer/eager/operators/families.h"
 #include "analyzer/eager/operators/pointwise.h"
+#include "analyzer/ops/table.h"
 
 namespace onnx_mem::eager {
 namespace {
@@ -75,6 +76,14 @@ constexpr auto kUnary = std::to_array<UnaryRow>({
     {"threshold", "threshold", "ThresholdBackward0", kIn, kIn, false, {"threshold_backward"}},
     {"trunc", "trunc", "TruncBackward0", kNone, kNone, false, {"zeros_like"}},
 });
+
+// What is known of the operators by name says the same.
+static_assert(std::all_of(kUnary.begin(), kUnary.end(), [](const UnaryRow& row) {
+  const OpFacts& op = FindOpFacts(row.name);
+  const bool saves_result = row.saves == kOut || row.saves_in_place == kOut;
+  return SavesInput(op) == (row.saves == kIn) && SavesResult(op) == saves_result &&
+         SavesResultInPlaceAlone(op) == (row.saves != row.saves_in_place);
+}));
 
 const UnaryRow& RowOf(std::string_view name) {
   return *std::lower_bound(kUnary.begin(), kUnary.end(), name,

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <optional>
-#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -14,6 +12,7 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/suggest.h"
 #include "analyzer/memory/timeline.h"
+#include "analyzer/run/decimal.h"
 
 namespace onnx_mem {
 namespace {
@@ -240,11 +239,9 @@ absl::StatusOr<Optimizer> ParseOptimizer(std::string_view text) {
     return optimizer;
   }
   constexpr double kMostBytes = 4096;  // beyond what any keeps, and no product leaves 64 bits
-  double bytes = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
-  if (error == std::errc() && end == text.data() + text.size() && bytes >= 0 && bytes <= kMostBytes) {
+  if (const std::optional<double> bytes = DecimalNumber(text); bytes && *bytes >= 0 && *bytes <= kMostBytes) {
     optimizer.name = "bytes";
-    optimizer.bytes_per_parameter = bytes;
+    optimizer.bytes_per_parameter = *bytes;
     return optimizer;
   }
   std::vector<std::string> details;

@@ -1,5 +1,7 @@
 #include "analyzer/lower/adapters/layers.h"
 
+#include "analyzer/ops/ops.h"
+
 namespace onnx_mem {
 namespace {
 
@@ -18,8 +20,6 @@ TensorId ParameterBehind(const Lowered& lowered, TensorId id) {
   if (node.op != "permute" || node.inputs.empty()) return TensorId();
   return IsParameter(lowered, node.inputs[0]) ? node.inputs[0] : TensorId();
 }
-
-bool IsProduct(const Node& node) { return node.op == "linear" || node.op == "addmm" || node.op == "matmul"; }
 
 bool IsFourBitLinear(const Node& node) { return node.op == "packed_linear"; }
 

@@ -9,9 +9,6 @@ namespace onnx_mem {
 // The parameter that a product reads: `id` itself, or what it is the transpose of. Invalid where it is none.
 TensorId ParameterBehind(const Lowered& lowered, TensorId id);
 
-// A product of rows with a second operand: a linear layer where that is a parameter.
-bool IsProduct(const Node& node);
-
 // A product with a weight in four or eight bits (packed_base.h).
 bool IsFourBitLinear(const Node& node);
 bool IsEightBitLinear(const Node& node);

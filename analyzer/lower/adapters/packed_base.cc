@@ -13,6 +13,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/lower/adapters/layers.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
@@ -30,7 +31,7 @@ bool GivesOutput(const Lowered& lowered, TensorId result) {
     id = TensorId();
     for (NodeId reader : readers) {
       const Node& node = lowered.graph.nodes[reader];
-      if (node.op == "unsafe_view" || node.op == "reshape") id = node.outputs[0];
+      if (IsWholeView(node.op)) id = node.outputs[0];
     }
   }
   return false;
@@ -43,7 +44,7 @@ absl::flat_hash_map<TensorId, NodeIds> ProductsByWeight(const Lowered& lowered) 
   for (NodeId id(0); lowered.graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
     const Node& node = lowered.graph.nodes[id];
     const TensorId weight =
-        IsProduct(node) && node.inputs.size() > 1 ? ParameterBehind(lowered, node.inputs[1]) : TensorId();
+        IsProduct(node.op) && node.inputs.size() > 1 ? ParameterBehind(lowered, node.inputs[1]) : TensorId();
     if (weight.valid()) products[weight].push_back(id);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const bool as_weight = weight.valid() && i == 1;

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "analyzer/graph/absl_view.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
@@ -26,29 +27,6 @@ constexpr auto kArithmetic = std::to_array<ArithmeticRow>({
     {"sub_scalar", '-', "sub"},
     {"mul_scalar", '*', "mul"},
     {"div_scalar", '/', "div"},
-});
-
-// Framework operators whose functions take `inplace`, and the names of the functions.
-struct FunctionRow {
-  std::string_view op;
-  std::string_view function;
-};
-constexpr auto kFunctions = std::to_array<FunctionRow>({
-    {"relu", "relu"},
-    {"leaky_relu", "leaky_relu"},
-    {"relu6", "relu6"},
-    {"silu", "silu"},
-    {"hardswish", "hardswish"},
-    {"elu", "elu"},
-    {"selu", "selu"},
-    {"celu", "celu"},
-    {"hardsigmoid", "hardsigmoid"},
-    {"mish", "mish"},
-    {"dropout", "dropout"},
-    {"sigmoid", "sigmoid"},
-    {"tanh", "tanh"},
-    {"threshold", "threshold"},
-    {"clamp", "clamp"},
 });
 
 bool IsNamePart(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; }
@@ -126,9 +104,7 @@ std::optional<bool> SourceInPlace::Reads(NodeId id) {
   if (node.inputs.empty() || node.outputs.empty()) return std::nullopt;
   const SourceLines& lines = traces_.Read(node);
   if (lines.empty() || lines.back() == nullptr) return std::nullopt;
-  for (const FunctionRow& row : kFunctions) {
-    if (row.op == node.op) return ByFunction(lines.back()->text, row.function);
-  }
+  if (IsInPlaceFunction(node.op)) return ByFunction(lines.back()->text, node.op.str());
   for (const ArithmeticRow& row : kArithmetic) {
     if (row.op == node.op) return ReadsArithmetic(node, *lines.back(), row.sign, row.function);
   }

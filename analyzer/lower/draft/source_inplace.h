@@ -7,6 +7,7 @@
 #ifndef ONNX_MEM_ANALYZER_LOWER_DRAFT_SOURCE_INPLACE_H_
 #define ONNX_MEM_ANALYZER_LOWER_DRAFT_SOURCE_INPLACE_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,10 @@
 #include "analyzer/lower/draft/draft.h"
 
 namespace onnx_mem {
+
+// Value of the attribute "inplace" where the source line of the node says so, whatever is assumed elsewhere; 0
+// where it says that the operator makes a new tensor.
+inline constexpr int64_t kInPlaceBySource = 2;
 
 class SourceInPlace {
  public:

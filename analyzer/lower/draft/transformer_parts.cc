@@ -5,31 +5,29 @@
 #include <string_view>
 
 #include "analyzer/lower/draft/match.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
 
-constexpr auto kViews =
-    std::to_array<std::string_view>({"reshape", "permute", "squeeze", "unsqueeze", "slice", "contiguous"});
-// Between a projection and the product of queries and keys.
-constexpr auto kOnTheWayToScores =
-    std::to_array<std::string_view>({"reshape", "permute", "squeeze", "unsqueeze", "slice", "contiguous", "mul_scalar",
-                                     "div_scalar", "split", "select", "expand", "mul", "add", "cat", "neg"});
+// What carries a tensor on as it is, and pieces that a mask or stored positions are cut to; not parts of a packed one.
+bool CarriesOn(const OpName& op) { return IsWholeView(op) || op == "slice" || op == "contiguous"; }
+// Between a projection and the product of queries and keys: heads, scales, rotary embeddings.
+bool IsOnTheWayToScores(const OpName& op) {
+  return IsView(op) || IsArithmetic(op) || op == "contiguous" || op == "cat";
+}
 // Between that product and the weights.
-constexpr auto kOnScores =
-    std::to_array<std::string_view>({"add", "mul_scalar", "div_scalar", "where", "masked_fill", "reshape", "cast"});
+bool IsOnScores(const OpName& op) { return TakesMask(op) || IsScaling(op) || IsWholeView(op) || op == "cast"; }
 // A chain longer than this is no attention that anybody writes.
 constexpr int kMostSteps = 12;
-
-bool IsNorm(const Node& node) { return node.op == "layer_norm" || node.op == "rms_norm"; }
 
 // The linear whose result `id` is, turned by a rotary embedding or not; invalid where there is none on the way.
 NodeId ProjectionBehind(const Draft& draft, TensorId id, int depth = 0) {
   const NodeId maker = id.valid() ? draft.producer(id) : NodeId();
   if (!maker.valid() || depth == kMostSteps) return NodeId();
   const Node& node = draft.node(maker);
-  if (IsLinear(node)) return maker;
-  if (!IsOneOf(kOnTheWayToScores, node.op)) return NodeId();
+  if (IsLinear(node.op)) return maker;
+  if (!IsOnTheWayToScores(node.op)) return NodeId();
   for (TensorId input : node.inputs) {
     const NodeId found = ProjectionBehind(draft, input, depth + 1);
     if (found.valid()) return found;
@@ -42,7 +40,7 @@ TensorId SourceOfProjection(const Draft& draft, TensorId id) {
   const NodeId linear = ProjectionBehind(draft, id);
   if (!linear.valid()) return TensorId();
   TensorId source = draft.node(linear).inputs[0];
-  for (NodeId view = draft.producer(source); view.valid() && IsOneOf(kViews, draft.node(view).op);
+  for (NodeId view = draft.producer(source); view.valid() && CarriesOn(draft.node(view).op);
        view = draft.producer(source)) {
     source = draft.node(view).inputs[0];
   }
@@ -56,7 +54,7 @@ NodeId ScoreProduct(const Draft& draft, const Node& softmax) {
     const NodeId maker = id.valid() ? draft.producer(id) : NodeId();
     if (!maker.valid() || draft.node(maker).op == "matmul") return maker;
     const Node& node = draft.node(maker);
-    if (!IsOneOf(kOnScores, node.op)) return NodeId();
+    if (!IsOnScores(node.op)) return NodeId();
     // where(mask, scores, low) and where(mask, low, scores): the scores are what was computed.
     id = node.inputs[0];
     if (node.op != "where") continue;
@@ -103,18 +101,16 @@ bool IsTorchLayer(const Draft& draft, std::string_view parent) {
     const auto part = std::find(kParts.begin(), kParts.end(), module.substr(parent.size()));
     if (part == kParts.end()) continue;
     const auto at = static_cast<size_t>(part - kParts.begin());
-    found[at] |= at == 0 ? IsLinear(node) : IsNorm(node);
+    found[at] |= at == 0 ? IsLinear(node.op) : IsTokenNorm(node.op);
   }
   return std::all_of(found.begin(), found.end(), [](bool there) { return there; });
 }
 
 }  // namespace
 
-bool IsLinear(const Node& node) { return node.op == "linear" || node.op == "addmm"; }
-
 bool IsProjection(const Draft& draft, NodeId id) {
   const Node& node = draft.node(id);
-  if (IsLinear(node)) return true;
+  if (IsLinear(node.op)) return true;
   if (node.op != "conv" || node.inputs.size() < 2) return false;
   const Dims& weight = draft.tensor(node.inputs[1]).shape.dims;
   return weight.size() == 3 && weight[2] == 1;
@@ -122,14 +118,13 @@ bool IsProjection(const Draft& draft, NodeId id) {
 
 NodeId MakerBeforeViews(const Draft& draft, TensorId id) {
   NodeId maker = id.valid() ? draft.producer(id) : NodeId();
-  while (maker.valid() && IsOneOf(kViews, draft.node(maker).op)) maker = draft.producer(draft.node(maker).inputs[0]);
+  while (maker.valid() && CarriesOn(draft.node(maker).op)) maker = draft.producer(draft.node(maker).inputs[0]);
   return maker;
 }
 
 NodeId ReaderAfterViews(const Draft& draft, TensorId id) {
   NodeId reader = draft.OnlyReader(id);
-  while (reader.valid() && IsOneOf(kViews, draft.node(reader).op))
-    reader = draft.OnlyReader(draft.node(reader).outputs[0]);
+  while (reader.valid() && CarriesOn(draft.node(reader).op)) reader = draft.OnlyReader(draft.node(reader).outputs[0]);
   return reader;
 }
 
@@ -143,7 +138,7 @@ NodeId ResidualSum(const Draft& draft, TensorId id) {
       const TensorId other = OtherOperand(node, id);
       return other.valid() && draft.producer(other).valid() ? reader : NodeId();
     }
-    if (node.op != "reshape" && node.op != "permute") return NodeId();
+    if (!IsWholeView(node.op)) return NodeId();
     id = node.outputs[0];
   }
   return NodeId();
@@ -153,16 +148,16 @@ bool IsAttentionWeight(const Draft& draft, NodeId id) {
   const Node& node = draft.node(id);
   if (node.op != "softmax" || !OnlyReaderIf(draft, node.outputs[0], "matmul").valid()) return false;
   const NodeId maker = MakerBeforeViews(draft, node.inputs[0]);
-  return !maker.valid() || !IsLinear(draft.node(maker));
+  return !maker.valid() || !IsLinear(draft.node(maker).op);
 }
 
 bool IsPostNormSum(const Draft& draft, NodeId sum) {
   if (!sum.valid()) return false;
   const NodeId reader = ReaderAfterViews(draft, draft.node(sum).outputs[0]);
-  if (!reader.valid() || !IsNorm(draft.node(reader))) return false;
+  if (!reader.valid() || !IsTokenNorm(draft.node(reader).op)) return false;
   return std::any_of(draft.node(sum).inputs.begin(), draft.node(sum).inputs.end(), [&](TensorId input) {
     const NodeId maker = MakerBeforeViews(draft, input);
-    return maker.valid() && IsNorm(draft.node(maker));
+    return maker.valid() && IsTokenNorm(draft.node(maker).op);
   });
 }
 

@@ -7,10 +7,7 @@
 
 namespace onnx_mem {
 
-// nn.Linear, or a product with a weight kept as [in, out] (Conv1D of transformers).
-bool IsLinear(const Node& node);
-
-// The same, or a convolution of one position over a sequence, [B, C, T] (SqueezeBERT's layers).
+// A linear layer, or a convolution of one position over a sequence, [B, C, T] (SqueezeBERT's layers).
 bool IsProjection(const Draft& draft, NodeId id);
 
 // The node that made `id`, before its views; invalid for inputs and stored tensors.

@@ -13,7 +13,6 @@
 //
 //   %_native_batch_norm_legit_functional : ...(args = (%conv2d, %p_bn1_weight, %p_bn1_bias, %b_bn1_running_mean, ...
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -32,6 +31,7 @@
 #include "analyzer/lower/facts/lost_tensors.h"
 #include "analyzer/lower/facts/parameters.h"
 #include "analyzer/lower/operators/site.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
@@ -40,8 +40,6 @@ namespace {
 struct FoldedNorm {
   TensorId scale, shift, mean, variance;
 };
-
-bool IsConvolution(const Node& node) { return node.op == "conv" || node.op == "conv_transpose"; }
 
 bool HasBias(const Node& node) { return node.inputs.size() > 2 && node.inputs[2].valid(); }
 
@@ -53,11 +51,11 @@ bool NamesBatchNorm(const Node& node) { return absl::StrContains(node.framework_
 
 // The weight of several convolutions is folded once for all of them.
 bool WasFolded(const Draft& draft, const Node& node, BatchNormMode mode) {
-  if (!IsConvolution(node) && !IsLinear(node)) return false;
+  if (!IsConvolution(node.op) && !IsLinear(node.op)) return false;
   if (node.inputs.size() < 2 || !node.inputs[1].valid()) return false;
   // Dynamo's optimizer leaves the norm's call on the layer. It alone folds into linear layers.
   if (NamesBatchNorm(node)) return true;
-  if (!IsConvolution(node) || !HasBias(node)) return false;
+  if (!IsConvolution(node.op) || !HasBias(node)) return false;
   if (mode == BatchNormMode::kUnfold) return true;
   const std::string& weight = draft.tensor(node.inputs[1]).name;
   const bool named = IsFoldedOperand(weight, "Conv") && IsFoldedBias(draft, node.inputs[2]);
@@ -110,17 +108,15 @@ std::set<std::string> Blocks(const Draft& draft) {
   std::set<std::string> blocks;
   for (NodeId id : draft.InOrder()) {
     const Node& node = draft.node(id);
-    if (IsConvolution(node) || IsLinear(node)) blocks.insert(node.calls.begin(), node.calls.end());
+    if (IsConvolution(node.op) || IsLinear(node.op)) blocks.insert(node.calls.begin(), node.calls.end());
   }
   return blocks;
 }
 
-// Operators that activation functions are exported as.
+// Operators that activation functions are exported as: SiLU ends in a product.
 bool Activates(const Node& node) {
-  constexpr auto kActivations =
-      std::to_array<std::string_view>({"relu", "relu6", "leaky_relu", "elu", "prelu", "clamp", "sigmoid", "hardsigmoid",
-                                       "hardswish", "softplus", "mul"});
-  return std::find(kActivations.begin(), kActivations.end(), node.op) != kActivations.end();
+  return IsActivation(node.op) || node.op == "softplus" || node.op == "hardsigmoid" || node.op == "clamp" ||
+         node.op == "mul";
 }
 
 // The call of a norm that activates too (timm's BatchNormAct2d), "x.bn" of "x.bn.act", wherever it stands. Empty if it
@@ -228,68 +224,77 @@ FoldedNorm NamedNorm(Lowering& lowering, const FxCall& call, const Node& conv, i
 }
 
 void Report(Lowering& lowering, int64_t count) {
-  Diagnostic d{
-      Code::kBnFolded,
-      Severity::kWarning,
-      count,
-      absl::StrCat(count, " BatchNorms were folded into convolutions by the exporter and are counted as if present"),
-      {"why: a model that trains has them, and each saves its input", std::string(kExportRecipe)},
-      {}};
-  lowering.diagnostics.push_back(std::move(d));
+  lowering.diagnostics.push_back(
+      {Code::kBnFolded,
+       Severity::kWarning,
+       count,
+       absl::StrCat(count, " BatchNorms were folded into convolutions by the exporter and are counted as if present"),
+       {"why: a model that trains has them, and each saves its input", std::string(kExportRecipe)},
+       {}});
 }
+
+class Unfolder {
+ public:
+  explicit Unfolder(Lowering& lowering) : lowering_(lowering), draft_(lowering.draft) {}
+
+  void Unfold(NodeId id) {
+    Node conv = draft_.node(id), norm = conv;
+    const bool keeps_bias = !IsFoldedOperand(draft_.tensor(conv.inputs[1]).name, "Conv") &&
+                            !HasInventedBias(draft_, conv) && !(NamesBatchNorm(conv) && draft_.has_opaque_names());
+    GiveConvolutionItsModule(draft_, calls_, conv);
+    MovePadWith(draft_, norm, conv);
+    GiveNormItsModule(draft_, blocks_, norm);
+    const FoldedNorm& stored = StoredOf(id, conv, norm, Channels(draft_, conv));
+    const bool beside = !NamesBatchNorm(norm) && norm.module == conv.module;
+    const std::string missing = beside ? MissingNumberBehind(modules_, conv.module) : "";
+    if (!missing.empty()) norm.module = missing;
+    if (!keeps_bias) conv.inputs.resize(2);
+    const Tensor& made = draft_.tensor(conv.outputs[0]);
+    const TensorId between = draft_.NewTensor(made.name + " before its BatchNorm", made.dtype, Dims(made.shape.dims));
+    conv.outputs = {between};
+    norm.op = "batch_norm";
+    norm.inputs = {between, stored.scale, stored.shift, stored.mean, stored.variance};
+    while (!norm.inputs.back().valid()) norm.inputs.pop_back();
+    norm.attributes = {{"training", static_cast<int64_t>(lowering_.run.training)}};
+    const Rank rank = draft_.rank(id);
+    draft_.Remove(id);
+    draft_.Add(std::move(conv), rank);
+    draft_.Add(std::move(norm), rank);
+  }
+
+ private:
+  const FoldedNorm& StoredOf(NodeId id, const Node& conv, const Node& norm, int64_t channels) {
+    auto [it, is_new] = norms_.try_emplace(conv.inputs[1]);
+    const FxCall call = NormCallOf(lowering_, id);
+    if (!call.name.empty() && !lowering_.source.signature.empty()) {
+      it->second = NamedNorm(lowering_, call, norm, channels, named_);
+    } else if (is_new) {
+      it->second = NewNorm(lowering_, norm, channels);
+    }
+    return it->second;
+  }
+
+  Lowering& lowering_;
+  Draft& draft_;
+  const std::set<std::string> modules_ = ModulesOf(draft_), calls_ = CallsOf(draft_), blocks_ = Blocks(draft_);
+  std::map<TensorId, FoldedNorm> norms_;   // by the convolution's weight
+  std::map<std::string, TensorId> named_;  // by the tensor's path in the module
+};
 
 }  // namespace
 
 int64_t UnfoldBatchNorm(Lowering& lowering) {
   if (lowering.run.batch_norm == BatchNormMode::kAsIs) return 0;
-  Draft& draft = lowering.draft;
-  const NodeIds nodes = draft.InOrder();
-  const auto was_folded = [&](NodeId id) { return WasFolded(draft, draft.node(id), lowering.run.batch_norm); };
-  if (std::none_of(nodes.begin(), nodes.end(), was_folded)) return 0;
-  std::map<TensorId, FoldedNorm> norms;   // by the convolution's weight
-  std::map<std::string, TensorId> named;  // by the tensor's path in the module
-  const std::set<std::string> modules = ModulesOf(draft), calls = CallsOf(draft);
-  const std::set<std::string> blocks = Blocks(draft);
-  int64_t count = 0;
-  for (NodeId id : nodes) {
-    if (!was_folded(id)) continue;
-    Node conv = draft.node(id);
-    const int64_t channels = Channels(draft, conv);
-    if (channels == 0) continue;
-    Node norm = conv;
-    const TensorId result = conv.outputs[0];
-    const bool keeps_bias = !IsFoldedOperand(draft.tensor(conv.inputs[1]).name, "Conv") &&
-                            !HasInventedBias(draft, conv) && !(NamesBatchNorm(conv) && draft.has_opaque_names());
-    GiveConvolutionItsModule(draft, calls, conv);
-    MovePadWith(draft, norm, conv);
-    GiveNormItsModule(draft, blocks, norm);
-    auto [it, is_new] = norms.try_emplace(conv.inputs[1]);
-    const FxCall call = NormCallOf(lowering, id);
-    const bool is_named = !call.name.empty() && !lowering.source.signature.empty();
-    if (is_named) {
-      it->second = NamedNorm(lowering, call, norm, channels, named);
-    } else if (is_new) {
-      it->second = NewNorm(lowering, norm, channels);
-    }
-    const bool beside = !NamesBatchNorm(norm) && norm.module == conv.module;
-    if (const std::string missing = beside ? MissingNumberBehind(modules, conv.module) : ""; !missing.empty())
-      norm.module = missing;
-    if (!keeps_bias) conv.inputs.resize(2);
-    const TensorId between = draft.NewTensor(draft.tensor(result).name + " before its BatchNorm",
-                                             draft.tensor(result).dtype, draft.tensor(result).shape.dims);
-    conv.outputs = {between};
-    norm.op = "batch_norm";
-    norm.inputs = {between, it->second.scale, it->second.shift, it->second.mean, it->second.variance};
-    while (!norm.inputs.back().valid()) norm.inputs.pop_back();
-    norm.attributes = {{"training", static_cast<int64_t>(lowering.run.training)}};
-    const Rank rank = draft.rank(id);
-    draft.Remove(id);
-    draft.Add(std::move(conv), rank);
-    draft.Add(std::move(norm), rank);
-    ++count;
-  }
-  if (count > 0) Report(lowering, count);
-  return count;
+  const Draft& draft = lowering.draft;
+  NodeIds folded = draft.InOrder();
+  EraseIf(folded, [&](NodeId id) {
+    return !WasFolded(draft, draft.node(id), lowering.run.batch_norm) || Channels(draft, draft.node(id)) == 0;
+  });
+  if (folded.empty()) return 0;
+  Unfolder unfolder(lowering);
+  for (NodeId id : folded) unfolder.Unfold(id);
+  Report(lowering, static_cast<int64_t>(folded.size()));
+  return static_cast<int64_t>(folded.size());
 }
 
 }  // namespace onnx_mem

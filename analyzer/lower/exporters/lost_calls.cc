@@ -27,6 +27,7 @@
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/facts/parameters.h"
 #include "analyzer/lower/operators/site.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
@@ -205,8 +206,7 @@ TensorId LostCalls::Again(const std::string& name, TensorId result, const Progra
   Node node = MakeNode(row->framework, {result}, {});
   if (node.op == "clone") node.attributes["contiguous"] = int64_t{1};
   // What an operator just made is copied for its layout, of which code may take care in training alone.
-  const bool is_view =
-      given || made.op == "permute" || made.op == "reshape" || made.op == "expand" || made.op == "slice";
+  const bool is_view = given || IsView(made.op);
   if (node.op == "contiguous" && !is_view && !lowering_.run.training)
     node.attributes[std::string(kMaybeCopied)] = int64_t{1};
   Rank rank = draft_.rank(maker);

@@ -33,6 +33,7 @@
 #include "analyzer/exported/call_name.h"
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/operators/site.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
@@ -70,7 +71,7 @@ size_t Slot(const Node& node, TensorId id) {
   return static_cast<size_t>(std::find(node.inputs.begin(), node.inputs.end(), id) - node.inputs.begin());
 }
 
-bool IsRandom(const Node& node) { return node.op == "dropout" || node.op == "feature_dropout" || node.op == "random"; }
+bool IsRandom(const Node& node) { return IsDropout(node.op) || node.op == "random"; }
 
 class MergedExpressions {
  public:

@@ -13,21 +13,17 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/absl_view.h"
 #include "analyzer/lower/facts/parameters.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
 
-// Operators that only look at a parameter in another way: what reads the result says what it is for.
-constexpr auto kViews =
-    std::to_array<std::string_view>({"t", "transpose", "permute", "reshape", "view", "unsqueeze", "squeeze", "expand",
-                                     "slice", "select", "contiguous", "cast", "flatten"});
-
 // The parameter's part in an operator, by the place that it is read at; a recurrent layer's are those of one direction.
-struct Part {
+struct PathPart {
   std::string_view op;
   std::array<std::string_view, 4> words;
 };
-constexpr auto kParts = std::to_array<Part>({
+constexpr auto kParts = std::to_array<PathPart>({
     {"linear", {"", "weight", "bias", ""}},
     {"addmm", {"", "weight", "bias", ""}},
     {"conv", {"", "weight", "bias", ""}},
@@ -49,7 +45,7 @@ struct Use {
 };
 
 std::string_view WordOf(const Node& node, TensorId id) {
-  const auto* part = std::find_if(kParts.begin(), kParts.end(), [&](const Part& row) { return row.op == node.op; });
+  const auto* part = std::find_if(kParts.begin(), kParts.end(), [&](const PathPart& row) { return row.op == node.op; });
   if (part == kParts.end()) return "weight";
   for (size_t i = 0; i < std::min(node.inputs.size(), part->words.size()); ++i) {
     if (node.inputs[i] == id && !part->words[i].empty()) return part->words[i];
@@ -64,8 +60,8 @@ Use UseOf(const Graph& graph, TensorId id) {
   for (int i = 0; i < kMostViews && !graph.tensors[id].consumers.empty(); ++i) {
     const Node& reader = graph.nodes[graph.tensors[id].consumers.front()];
     if (use.module.empty()) use.module = reader.module;
-    const bool is_view = std::find(kViews.begin(), kViews.end(), reader.op) != kViews.end();
-    if (!is_view || reader.outputs.empty() || !reader.outputs[0].valid()) {
+    // What reads a parameter in another shape or type says what it is for.
+    if ((!IsView(reader.op) && !IsCopy(reader.op)) || reader.outputs.empty() || !reader.outputs[0].valid()) {
       use.word = std::string(WordOf(reader, id));
       break;
     }

@@ -15,73 +15,6 @@
 namespace onnx_mem {
 namespace {
 
-bool AllDigits(std::string_view s) {
-  return !s.empty() && std::all_of(s.begin(), s.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
-// Last parts of names that frameworks give to buffers: register_buffer in torch, torchvision, timm, transformers.
-constexpr std::array<std::string_view, 24> kBufferNames = {
-    "running_mean",
-    "running_var",
-    "num_batches_tracked",
-    "position_ids",
-    "token_type_ids",
-    "inv_freq",
-    "cos_cached",
-    "sin_cached",
-    "freqs_cis",
-    "freqs",
-    "attn_mask",
-    "mask",
-    "causal_mask",
-    "masked_bias",
-    "relative_position_index",
-    "anchors",
-    "anchor_grid",
-    "pixel_mean",
-    "pixel_std",
-    "image_mean",
-    "image_std",
-    "pe",
-    "relative_coords_table",
-    "final_logits_bias",
-};
-
-// ATen operators that dynamo's exporter evaluates when all that they read is stored. What they give is named after
-// them, with a number from the second on: "unsqueeze", "unsqueeze_14". Parameters have the names that the model gave
-// them.
-constexpr auto kFoldedCalls = std::to_array<std::string_view>({
-    "_to_copy",    "add",
-    "arange",      "cat",
-    "clone",       "convert_element_type",
-    "cos",         "cumsum",
-    "div",         "einsum",
-    "exp",         "expand",
-    "flip",        "full",
-    "index",       "linspace",
-    "masked_fill", "mul",
-    "neg",         "new_ones",
-    "new_zeros",   "ones",
-    "outer",       "permute",
-    "pow",         "reciprocal",
-    "repeat",      "reshape",
-    "rsqrt",       "select",
-    "sigmoid",     "sin",
-    "slice",       "slice_scatter",
-    "softmax",     "sqrt",
-    "squeeze",     "stack",
-    "sub",         "sum",
-    "t",           "tmp",
-    "transpose",   "tril",
-    "triu",        "unsqueeze",
-    "view",        "where",
-    "zeros",       "abs",
-    "full_like",   "ge",
-    "gt",          "le",
-    "lt",          "zeros_like",
-    "ones_like",   "rsub",
-});
-
 // At most one dimension that is not 1: the scale of a layer, seen through a view, rather than a table.
 bool IsVector(const Shape& shape) {
   return shape.rank() == 0 ||
@@ -129,34 +62,6 @@ bool IsInBufferSlot(const Graph& graph, TensorId id) {
   });
 }
 
-// Modules that hold the tables of a rotary embedding, and nothing that is trained.
-constexpr auto kRotaryModules = std::to_array<std::string_view>({"rope", "rotary_emb", "rotary_pos_emb"});
-
-bool HasBufferName(std::string_view name) {
-  const size_t dot = name.rfind('.');
-  const std::string_view last = dot == std::string_view::npos ? name : name.substr(dot + 1);
-  const std::string_view path = dot == std::string_view::npos ? std::string_view() : name.substr(0, dot);
-  const std::string_view owner = path.substr(path.rfind('.') == std::string_view::npos ? 0 : path.rfind('.') + 1);
-  if (std::find(kRotaryModules.begin(), kRotaryModules.end(), owner) != kRotaryModules.end()) return true;
-  // torch/_export/passes/lift_constants_pass.py: tensors that the model keeps, but did not register
-  if (absl::StartsWith(View(last), "lifted_tensor_")) return true;
-  return std::find(kBufferNames.begin(), kBufferNames.end(), last) != kBufferNames.end() ||
-         absl::EndsWith(View(last), "_mask");
-}
-
-// "unsqueeze_14" -> "unsqueeze".
-std::string_view CallOf(std::string_view name) {
-  const size_t underscore = name.rfind('_');
-  return underscore != std::string_view::npos && AllDigits(name.substr(underscore + 1)) ? name.substr(0, underscore)
-                                                                                        : name;
-}
-
-// The name of a folded result in a dynamo export: "val_34", "unsqueeze_14".
-bool IsResultName(std::string_view name) {
-  if (absl::StartsWith(View(name), "val_") && AllDigits(name.substr(4))) return true;
-  return std::find(kFoldedCalls.begin(), kFoldedCalls.end(), CallOf(name)) != kFoldedCalls.end();
-}
-
 // A folded expression (swin's gathered relative position bias), not the parameter that it was computed from.
 bool IsFoldedExpression(const Tensor& tensor) {
   if (IsResultName(tensor.name)) return !IsVector(tensor.shape);
@@ -170,7 +75,7 @@ bool IsFoldedExpression(const Tensor& tensor) {
 // "linear_8" of distances. "embedding_1" stands for its table, of which it has rows.
 bool IsResultOfCall(const Graph& graph, TensorId id) {
   const std::string& name = graph.tensors[id].name;
-  if (CallOf(name) == "embedding" || graph.signature.empty()) return false;
+  if (CallInName(name) == "embedding" || graph.signature.empty()) return false;
   if (graph.signature.FindTarget(name) != nullptr) return false;
   const NodeIds& readers = graph.tensors[id].consumers;
   return std::any_of(readers.begin(), readers.end(),
@@ -180,10 +85,7 @@ bool IsResultOfCall(const Graph& graph, TensorId id) {
 // What a change of type gave, in a program that has a tensor of the code which is not in the file: made of that.
 // "type_as" of the mean of the data, which SwinIR takes off its input and adds to its output.
 bool IsConvertedConstant(const Graph& graph, TensorId id) {
-  constexpr auto kConversions =
-      std::to_array<std::string_view>({"_to_copy", "clone", "lift_fresh_copy", "to", "type_as"});
-  const std::string_view call = CallOf(graph.tensors[id].name);
-  if (std::find(kConversions.begin(), kConversions.end(), call) == kConversions.end()) return false;
+  if (!NamesConversion(graph.tensors[id].name)) return false;
   const auto is_stored = [&](const std::string& name) {
     return std::any_of(graph.initializers.begin(), graph.initializers.end(),
                        [&](TensorId stored) { return graph.tensors[stored].name == name; });
@@ -193,11 +95,6 @@ bool IsConvertedConstant(const Graph& graph, TensorId id) {
     return entry.kind == SignatureKind::kConstant && !is_stored(entry.target);
   });
 }
-
-// Calls that parameters do not go through: frequencies, positions, tensors filled with a number.
-constexpr auto kTableCalls =
-    std::to_array<std::string_view>({"arange", "cos", "cumsum", "full", "full_like", "linspace", "new_ones",
-                                     "new_zeros", "ones", "ones_like", "outer", "pow", "sin", "zeros", "zeros_like"});
 
 // Stored, or a change of layout of what is.
 bool IsStoredThroughLayout(const Graph& graph, TensorId id) {
@@ -264,39 +161,16 @@ bool IsFoldedTable(const Graph& graph, TensorId id) {
   });
 }
 
-// Calls that give all or a part of what they are given, as it is.
-constexpr auto kViewCalls = std::to_array<std::string_view>(
-    {"expand", "reshape", "select", "slice", "squeeze", "t", "transpose", "unsqueeze", "view"});
-
 // A view that the exporter computed, read in a module with a parameter that no tensor of the file is: it is that one.
 // Not a bias for each head, [1, H, N, N], which was picked from a table (fuse/relative_bias.cc).
 bool IsViewOfLostParameter(const Graph& graph, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
   const Dims& dims = tensor.shape.dims;
-  if (std::find(kViewCalls.begin(), kViewCalls.end(), CallOf(tensor.name)) == kViewCalls.end()) return false;
+  if (!NamesView(tensor.name)) return false;
   const bool by_head = dims.size() == 4 && dims[1] > 1 && dims[2] == dims[3];
   return !by_head && IsFloating(tensor.dtype) && !IsVector(tensor.shape) &&
          std::any_of(tensor.consumers.begin(), tensor.consumers.end(),
                      [&](NodeId reader) { return !graph.nodes[reader].lost_parameter.empty(); });
-}
-
-// Operators between the frequencies of a rotary or sinusoidal embedding and their sine: products with positions,
-// layout.
-constexpr auto kTowardsSine =
-    std::to_array<std::string_view>({"Mul", "MatMul", "Einsum", "Cast", "Reshape", "Unsqueeze", "Squeeze", "Transpose",
-                                     "Expand", "Concat", "Identity"});
-
-// True if nothing but sines and cosines is made of the tensor: frequencies, a buffer whatever its name.
-bool MakesOnlySines(const Graph& graph, TensorId id, int depth) {
-  constexpr int kDeepest = 8;
-  const NodeIds& readers = graph.tensors[id].consumers;
-  return depth < kDeepest && !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
-           const Node& node = graph.nodes[reader];
-           if (node.op == "Shape" || node.op == "Sin" || node.op == "Cos") return true;
-           if (node.outputs.empty() || !node.outputs[0].valid()) return false;
-           return std::find(kTowardsSine.begin(), kTowardsSine.end(), node.op) != kTowardsSine.end() &&
-                  MakesOnlySines(graph, node.outputs[0], depth + 1);
-         });
 }
 
 // Scales of quantized tensors are numbers that nothing trains, whatever their shape. First slot that holds scales or
@@ -317,28 +191,6 @@ bool IsQuantizationScale(const Graph& graph, TensorId id) {
       return node.op == slot.op && InSlots(node, id, slot.first, slot.last);
     });
   });
-}
-
-// Operators between a mask stored as numbers and the comparison that makes it one (nanoGPT's lower triangle of ones).
-constexpr auto kTowardsComparison = std::to_array<std::string_view>(
-    {"Slice", "Reshape", "Unsqueeze", "Squeeze", "Transpose", "Expand", "Gather", "Cast", "Identity"});
-constexpr auto kComparisons =
-    std::to_array<std::string_view>({"Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Not", "IsInf"});
-
-// True if the tensor is only compared: it gets no gradient, so nothing trains it.
-bool IsOnlyCompared(const Graph& graph, TensorId id, int depth) {
-  constexpr int kDeepest = 8;
-  const NodeIds& readers = graph.tensors[id].consumers;
-  return depth < kDeepest && !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
-           const Node& node = graph.nodes[reader];
-           if (node.op == "Shape" || std::find(kComparisons.begin(), kComparisons.end(), node.op) != kComparisons.end())
-             return true;
-           if (node.outputs.empty() || !node.outputs[0].valid()) return false;
-           if (node.op == "Cast" && graph.tensors[node.outputs[0]].dtype == DType::kBool) return true;
-           return std::find(kTowardsComparison.begin(), kTowardsComparison.end(), node.op) !=
-                      kTowardsComparison.end() &&
-                  node.inputs[0] == id && IsOnlyCompared(graph, node.outputs[0], depth + 1);
-         });
 }
 
 // Numbers, lists of them, and words of Python: no value of the program.
@@ -380,40 +232,6 @@ bool IsConstantOfProgram(const Graph& graph, TensorId id) {
   return entry != nullptr && entry->kind == SignatureKind::kConstant;
 }
 
-// An input of the graph, in another type or multiplied by a number of the code.
-bool IsRawInput(const Graph& graph, TensorId id, int depth = 0) {
-  constexpr int kDeepest = 4;
-  const Tensor& tensor = graph.tensors[id];
-  if (tensor.role == TensorRole::kInput) return true;
-  if (!tensor.producer.valid() || depth == kDeepest) return false;
-  const Node& maker = graph.nodes[tensor.producer];
-  if (maker.op == "Cast") return IsRawInput(graph, maker.inputs[0], depth + 1);
-  if (maker.op != "Mul" && maker.op != "Div") return false;
-  return IsRawInput(graph, maker.inputs[0], depth + 1) && NumElements(graph.tensors[maker.inputs[1]].shape) == 1;
-}
-
-// (x - mean) of an input, of which the first operand is `id`'s counterpart.
-bool IsCentered(const Graph& graph, TensorId id) {
-  const NodeId producer = graph.tensors[id].producer;
-  if (!producer.valid()) return false;
-  const Node& maker = graph.nodes[producer];
-  return maker.op == "Sub" && IsRawInput(graph, maker.inputs[0]) &&
-         graph.tensors[maker.inputs[1]].role != TensorRole::kActivation;
-}
-
-// (x - mean) / std of what the model is fed: statistics of the data, which nobody trains. Sums are left out: positions
-// that are learned are added to an input of features.
-bool NormalisesInput(const Graph& graph, TensorId id) {
-  const NodeIds& readers = graph.tensors[id].consumers;
-  return !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
-    const Node& node = graph.nodes[reader];
-    if (node.inputs.size() != 2 || node.inputs[1] != id || !node.inputs[0].valid()) return false;
-    if (node.op == "Sub") return IsRawInput(graph, node.inputs[0]);
-    if (node.op == "Div") return IsRawInput(graph, node.inputs[0]) || IsCentered(graph, node.inputs[0]);
-    return node.op == "Mul" && IsCentered(graph, node.inputs[0]);
-  });
-}
-
 }  // namespace
 
 bool IsLayerWeight(const Graph& graph, TensorId id) {
@@ -424,19 +242,6 @@ bool IsLayerWeight(const Graph& graph, TensorId id) {
     }
   }
   return false;
-}
-
-bool IsFoldedOperand(std::string_view name, std::string_view op) {
-  constexpr std::string_view kPrefix = "onnx::";
-  if (!absl::StartsWith(View(name), View(kPrefix))) return false;
-  name.remove_prefix(kPrefix.size());
-  const size_t underscore = name.rfind('_');
-  return underscore != std::string_view::npos && name.substr(0, underscore) == op;
-}
-
-std::string_view FoldedCall(std::string_view name) {
-  const auto* row = std::find(kFoldedCalls.begin(), kFoldedCalls.end(), CallOf(name));
-  return row != kFoldedCalls.end() ? *row : std::string_view();
 }
 
 bool IsArgumentOfCall(const Node& node, std::string_view name) {
@@ -468,10 +273,9 @@ TensorKind KindOfStored(const Graph& graph, TensorId id) {
   if (IsResultName(tensor.name) && IsRelativeTable(graph, id)) return TensorKind::kParameter;
   if (IsResultOfCall(graph, id) && (!IsVector(tensor.shape) || IsConvertedConstant(graph, id)))
     return TensorKind::kBuffer;
-  if (std::find(kTableCalls.begin(), kTableCalls.end(), CallOf(tensor.name)) != kTableCalls.end())
-    return TensorKind::kBuffer;
-  if (HasBufferName(tensor.name) || IsFoldedExpression(tensor) || IsNumberOfCode(graph, id)) return TensorKind::kBuffer;
-  if (MakesOnlySines(graph, id, 0) || IsOnlyCompared(graph, id, 0)) return TensorKind::kBuffer;
+  if (NamesTable(tensor.name) || HasBufferName(tensor.name)) return TensorKind::kBuffer;
+  if (IsFoldedExpression(tensor) || IsNumberOfCode(graph, id)) return TensorKind::kBuffer;
+  if (MakesOnlySines(graph, id) || IsOnlyCompared(graph, id)) return TensorKind::kBuffer;
   return TensorKind::kParameter;
 }
 

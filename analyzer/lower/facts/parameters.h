@@ -8,15 +8,9 @@
 #include "analyzer/graph/graph.h"
 #include "analyzer/graph/tensor_kind.h"
 #include "analyzer/lower/draft/draft.h"
+#include "analyzer/lower/facts/stored_tensors.h"
 
 namespace onnx_mem {
-
-// True for folded expressions by the operator that reads them: "onnx::MatMul_243" for op "MatMul".
-bool IsFoldedOperand(std::string_view name, std::string_view op);
-
-// The ATen call whose result a dynamo exporter computed and stored under its name: "unsqueeze" for "unsqueeze_14"; ""
-// for other names.
-std::string_view FoldedCall(std::string_view name);
 
 // True if the call of the framework that `node` became of was given the value `name` of the exported program.
 bool IsArgumentOfCall(const Node& node, std::string_view name);

@@ -15,10 +15,12 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/exported/exporter_metadata.h"
 #include "analyzer/exported/source_trace.h"
+#include "analyzer/graph/absl_view.h"
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/draft/traced_mask.h"
 #include "analyzer/lower/operators/attention_kernel.h"
 #include "analyzer/lower/operators/site.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
@@ -112,11 +114,9 @@ TensorId AfterNanGuard(const Draft& draft, TensorId p, AttentionMatch& match) {
   const NodeIds& readers = draft.readers(p);
   if (readers.size() != 2) return p;
   for (size_t i = 0; i < 2; ++i) {
-    const Node& isnan = draft.node(readers[i]);
-    const Node& where = draft.node(readers[1 - i]);
+    const Node &isnan = draft.node(readers[i]), &where = draft.node(readers[1 - i]);
     if (isnan.op != "isnan" || where.op != "where" || where.inputs[0] != isnan.outputs[0]) continue;
-    match.nodes.push_back(readers[i]);
-    match.nodes.push_back(readers[1 - i]);
+    match.nodes.insert(match.nodes.end(), {readers[i], readers[1 - i]});
     return where.outputs[0];
   }
   return p;
@@ -144,41 +144,53 @@ bool MatchAttention(const Draft& draft, NodeId softmax, AttentionMatch& match) {
                      [&](TensorId operand) { return draft.tensor(operand).shape.rank() >= 2; });
 }
 
+// The view that made `id` in the operator's own call: heads parted, transposed or repeated. Null if none did.
+const Node* OwnView(const Draft& draft, TensorId id, const Node& near) {
+  const NodeId maker = draft.producer(id);
+  if (!maker.valid() || near.framework_op.empty()) return nullptr;
+  const Node& node = draft.node(maker);
+  const bool views = IsWholeView(node.op) || node.op == "expand";
+  return views && node.framework_op == near.framework_op ? &node : nullptr;
+}
+
+// Adds a view of `id` to the call of `last`.
+TensorId AddView(Draft& draft, Node view, TensorId id, std::string_view suffix, Dims dims, const Node& last,
+                 Rank rank) {
+  const Tensor& viewed = draft.tensor(id);
+  view.outputs = {draft.NewTensor(absl::StrCat(viewed.name, View(suffix)), viewed.dtype, std::move(dims))};
+  view.name = last.name;
+  view.module = last.module;
+  view.calls = last.calls;
+  KeepSourceTrace(last, view);
+  const TensorId result = view.outputs[0];
+  draft.Add(std::move(view), rank);
+  return result;
+}
+
 // k from k^T: through the views that belong to the same operator call, then a transpose of the last two dims undone,
 // which exporters merge with the model's own permute.
 TensorId Untransposed(Draft& draft, TensorId id, NodeId near, Rank rank) {
   const Node& last = draft.node(near);
   bool transposed = true;
-  while (!last.framework_op.empty()) {
-    const NodeId maker = draft.producer(id);
-    if (!maker.valid() || draft.node(maker).framework_op != last.framework_op) break;
-    const OpName op = draft.node(maker).op;
-    if (op == "permute") transposed = !transposed;
-    if (op != "permute" && op != "reshape" && op != "expand" && op != "unsqueeze") break;
-    id = draft.node(maker).inputs[0];
+  while (const Node* view = OwnView(draft, id, last)) {
+    if (view->op == "permute") transposed = !transposed;
+    id = view->inputs[0];
   }
   if (!transposed) return id;
   const size_t dims = draft.tensor(id).shape.rank();
   if (dims < 2) return id;
   std::vector<int64_t> perm(dims);
-  for (size_t i = 0; i < dims; ++i) perm[i] = static_cast<int64_t>(i);
+  std::iota(perm.begin(), perm.end(), 0);
   const NodeId permute = draft.ProducerIf(id, "permute");
   if (permute.valid()) perm = IntsAttribute(draft.node(permute), "perm");
   const TensorId base = permute.valid() ? draft.node(permute).inputs[0] : id;
   std::swap(perm[dims - 1], perm[dims - 2]);
   if (std::is_sorted(perm.begin(), perm.end())) return base;
-  const Tensor& from = draft.tensor(base);
   Dims shape;
-  for (int64_t axis : perm) shape.push_back(from.shape.dims[static_cast<size_t>(axis)]);
-  const TensorId k = draft.NewTensor(absl::StrCat(draft.tensor(id).name, "/k"), from.dtype, shape);
-  Node node = MakeNode("permute", {base}, {k});
-  node.name = last.name;
-  node.module = last.module;
-  node.calls = last.calls;
-  KeepSourceTrace(last, node);
+  for (int64_t axis : perm) shape.push_back(draft.tensor(base).shape.dims[static_cast<size_t>(axis)]);
+  Node node = MakeNode("permute", {base}, {});
   node.attributes["perm"] = perm;
-  draft.Add(std::move(node), rank);
-  return k;
+  return AddView(draft, std::move(node), id, "/k", shape, last, rank);
 }
 
 // k with as many dimensions as q has: where dynamo's optimizer merged the reshape that parts batch and heads with the
@@ -195,28 +207,12 @@ TensorId WithHeads(Draft& draft, TensorId k, TensorId scaled_k, NodeId near, Ran
     std::swap(perm[dims.size() - 1], perm[dims.size() - 2]);
     view.attributes["perm"] = std::move(perm);
   }
-  const Node& last = draft.node(near);
-  view.outputs = {
-      draft.NewTensor(absl::StrCat(draft.tensor(k).name, "/heads"), draft.tensor(k).dtype, std::move(dims))};
-  const TensorId result = view.outputs[0];
-  view.name = last.name;
-  view.module = last.module;
-  view.calls = last.calls;
-  KeepSourceTrace(last, view);
-  draft.Add(std::move(view), rank);
-  return result;
+  return AddView(draft, std::move(view), k, "/heads", std::move(dims), draft.node(near), rank);
 }
 
 // The tensor before the views (repeated heads) that belong to the operator's own call.
 TensorId BeforeOwnViews(const Draft& draft, TensorId id, NodeId near) {
-  const std::string& call = draft.node(near).framework_op;
-  while (!call.empty()) {
-    const NodeId maker = draft.producer(id);
-    if (!maker.valid() || draft.node(maker).framework_op != call) break;
-    const OpName op = draft.node(maker).op;
-    if (op != "reshape" && op != "expand" && op != "unsqueeze" && op != "permute") break;
-    id = draft.node(maker).inputs[0];
-  }
+  while (const Node* view = OwnView(draft, id, draft.node(near))) id = view->inputs[0];
   return id;
 }
 

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/lower/draft/patterns.h"
 #include "analyzer/lower/operators/site.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
@@ -26,7 +27,7 @@ TensorId StoredBehindViews(const Draft& draft, TensorId id) {
     const NodeId maker = draft.producer(id);
     if (!maker.valid()) return draft.kind(id) == TensorKind::kInput ? TensorId() : id;
     const OpName op = draft.node(maker).op;
-    if (op != "unsqueeze" && op != "reshape") return TensorId();
+    if (!IsWholeView(op)) return TensorId();
     id = draft.node(maker).inputs[0];
   }
   return TensorId();

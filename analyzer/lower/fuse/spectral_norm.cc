@@ -12,6 +12,7 @@
 
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/operators/site.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
@@ -27,13 +28,8 @@ bool IsProduct(const Draft& draft, NodeId id, size_t rank) {
          draft.tensor(draft.node(id).outputs[0]).shape.rank() == rank;
 }
 
-bool IsView(const Node& node) {
-  return node.op == "reshape" || node.op == "view" || node.op == "transpose" || node.op == "permute" ||
-         node.op == "flatten";
-}
-
 bool IsViewOf(const Draft& draft, TensorId id, TensorId of) {
-  while (id != of && draft.producer(id).valid() && IsView(draft.node(draft.producer(id)))) {
+  while (id != of && draft.producer(id).valid() && IsWholeView(draft.node(draft.producer(id)).op)) {
     id = draft.node(draft.producer(id)).inputs[0];
   }
   return id == of;

@@ -7,11 +7,11 @@
 // models, 186 of 194 that repeat keys and values for groups of queries (and with them all that rotate both) write it
 // so; models of text with learned positions do not (bert, bart, gpt2).
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/operators/site.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
@@ -35,11 +35,8 @@ NodeId ScaledProduct(const Draft& draft, const Node& softmax) {
     if (!maker.valid() || draft.node(maker).calls != softmax.calls) return NodeId();
     const Node& node = draft.node(maker);
     if (node.op == "matmul") return scaled ? maker : NodeId();
-    if (node.op != "add" && node.op != "where" && node.op != "reshape" && node.op != "mul_scalar" &&
-        node.op != "div_scalar") {
-      return NodeId();
-    }
-    scaled |= node.op == "mul_scalar" || node.op == "div_scalar";
+    if (!TakesMask(node.op) && !IsScaling(node.op) && node.op != "reshape") return NodeId();
+    scaled |= IsScaling(node.op);
     id = node.op == "where" ? MaskedScores(draft, node) : node.inputs[0];
   }
   return NodeId();
@@ -56,9 +53,7 @@ bool IsRotatedOrRepeated(const Draft& draft, TensorId id) {
       return std::all_of(node.inputs.begin(), node.inputs.end(),
                          [&](TensorId term) { return draft.ProducerIf(term, "mul").valid(); });
     }
-    constexpr auto kOnTheWay =
-        std::to_array<std::string_view>({"permute", "reshape", "unsqueeze", "contiguous", "cat", "cast"});
-    if (std::find(kOnTheWay.begin(), kOnTheWay.end(), node.op) == kOnTheWay.end()) return false;
+    if (!IsWholeView(node.op) && !IsCopy(node.op) && node.op != "cat") return false;
     id = node.inputs[node.op == "cat" ? node.inputs.size() - 1 : 0];
   }
   return false;

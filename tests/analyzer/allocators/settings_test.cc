@@ -16,7 +16,7 @@ TEST(SettingsOf, AreReadBackAsTheSameAllocator) {
     const Settings settings = SettingsOf(row.name);
     if (settings.empty()) continue;
     EXPECT_EQ(AllocatorWith(settings), row.name);
-    EXPECT_EQ(row.asked_by, AskedBy::kFramework) << "PyTorch alone reads them";
+    EXPECT_EQ(row.client, Client::kFramework) << "PyTorch alone reads them";
     with_settings.insert(std::string(row.name));
   }
   EXPECT_EQ(with_settings, std::set<std::string>{"pytorch-expandable"});

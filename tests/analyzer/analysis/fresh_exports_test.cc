@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/analysis/study.h"
+#include "analyzer/study/study.h"
 
 namespace onnx_mem {
 namespace {
@@ -49,7 +49,7 @@ TEST(FreshExports, FoldedNormsHaveTheirNamesAndOnlyWhatTheyHave) {
     const Analysis analysis = Analyzed(name, Measured());
     EXPECT_EQ(analysis.parameter_count, 2131 - kUnused) << name;
     EXPECT_EQ(analysis.buffer_bytes, 544) << name << ": six norms and their counters";
-    EXPECT_EQ(analysis.training->peak_bytes, 1'153'368 - 4 * kUnused) << name;
+    EXPECT_EQ(analysis.training()->peak_bytes, 1'153'368 - 4 * kUnused) << name;
     const std::map<std::string, Dims> shapes = Shapes(analysis);
     for (const auto& [norm, channels] : {std::pair("bn1", 8), {"bn2", 12}, {"bn4", 10}, {"pre", 10}, {"bn5", 6}}) {
       EXPECT_EQ(shapes.at(std::string(norm) + ".weight"), Dims{channels}) << name;
@@ -68,14 +68,14 @@ TEST(FreshExports, FoldedNormsHaveTheirNamesAndOnlyWhatTheyHave) {
 
 TEST(FreshExports, FoldedPadsAreCopies) {
   const Analysis analysis = Analyzed("fresh_pads.train", Measured());
-  EXPECT_EQ(analysis.training->peak_bytes, 336'716);
+  EXPECT_EQ(analysis.training()->peak_bytes, 336'716);
   EXPECT_EQ(analysis.parameter_count, 2424);
   EXPECT_EQ(Find(analysis.diagnostics, Code::kExporterRule), nullptr);
 }
 
 TEST(FreshExports, EqualTensorsOfDifferentModulesAreTheirs) {
   const Analysis analysis = Analyzed("fresh_tokens.train", Measured());
-  EXPECT_EQ(analysis.training->peak_bytes, 35'056);
+  EXPECT_EQ(analysis.training()->peak_bytes, 35'056);
   EXPECT_EQ(analysis.parameter_count, 1424) << "the head shares the embedding's weight";
   const std::map<std::string, Dims> shapes = Shapes(analysis);
   for (const char* name : {"scale", "norm1.weight", "norm1.bias", "norm2.weight", "norm2.bias", "fc1.bias", "fc2.bias"})

@@ -3,7 +3,7 @@
 //   2. exact live bytes <= allocated bytes <= reserved bytes, at every step, for every allocator;
 //   3. a checkpointed step recomputes what its segments run, and holds no more at the end of the forward than without;
 //   4. same input, same output.
-// On the models of testdata, and on all measured models where ../shared/truth stands beside the checkout.
+// On the models of testdata, those packed in truth.tar.xz among them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,9 +16,9 @@
 #include "analyzer/allocators/allocator.h"
 #include "analyzer/allocators/replay.h"
 #include "analyzer/analysis/enact.h"
-#include "analyzer/analysis/figures.h"
-#include "analyzer/analysis/study.h"
 #include "analyzer/onnx/build/import.h"
+#include "analyzer/runtimes/figures.h"
+#include "analyzer/study/study.h"
 
 namespace onnx_mem {
 namespace {
@@ -106,17 +106,17 @@ void ExpectInvariants(const std::string& path) {
   Workload workload;
   const absl::StatusOr<Analysis> first = Study(*model).Ask(workload);
   ASSERT_TRUE(first.ok()) << first.status();
-  for (const Shared<RunFigures>* figures : {&first->training, &first->inference}) {
-    ASSERT_NE(*figures, nullptr);
-    SCOPED_TRACE(figures == &first->training ? "training" : "inference");
-    ExpectCategoriesSum((*figures)->program);
-    ExpectLiveAllocatedReserved((*figures)->program);
+  ASSERT_EQ(first->parts.size(), 2u);
+  for (const Part& part : first->parts) {
+    SCOPED_TRACE(part.name);
+    ExpectCategoriesSum(part.figures->program);
+    ExpectLiveAllocatedReserved(part.figures->program);
   }
-  ExpectInsideBounds(model->graph, first->inference->peak_bytes);
+  ExpectInsideBounds(model->graph, first->inference()->peak_bytes);
   const absl::StatusOr<Analysis> second = Study(*model).Ask(workload);
   ASSERT_TRUE(second.ok());
-  EXPECT_EQ(first->training->program, second->training->program);
-  EXPECT_EQ(first->inference->program, second->inference->program);
+  EXPECT_EQ(first->training()->program, second->training()->program);
+  EXPECT_EQ(first->inference()->program, second->inference()->program);
 }
 
 // Every module that is one run of nodes and saves something, checkpointed alone.
@@ -161,8 +161,8 @@ INSTANTIATE_TEST_SUITE_P(Models, Shipped, testing::ValuesIn(ModelsIn(ONNX_MEM_SO
                          });
 
 TEST(Measured, AnyRun) {
-  const std::vector<std::string> models = ModelsIn(ONNX_MEM_SOURCE_DIR "/../shared/truth/models");
-  if (models.empty()) GTEST_SKIP() << "no measured models beside the checkout";
+  const std::vector<std::string> models = ModelsIn(ONNX_MEM_UNPACKED_DIR "/truth/models");
+  ASSERT_FALSE(models.empty());
   for (const std::string& path : models) ExpectInvariants(path);
 }
 

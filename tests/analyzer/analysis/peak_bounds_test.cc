@@ -7,10 +7,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "analyzer/analysis/figures.h"
-#include "analyzer/analysis/study.h"
 #include "analyzer/assume/table/margins.h"
 #include "analyzer/memory/timeline.h"
+#include "analyzer/runtimes/figures.h"
+#include "analyzer/study/study.h"
 #include "tests/graph_text.h"
 
 namespace onnx_mem {
@@ -88,9 +88,9 @@ TEST(PeakBounds, TheRangeOfAHugeGraphHoldsItsFigure) {
   ASSERT_TRUE(imported.ok()) << imported.status();
   const absl::StatusOr<Analysis> analysis = Study(*std::move(imported)).AskWithRange(Workload());
   ASSERT_TRUE(analysis.ok()) << analysis.status();
-  EXPECT_EQ(analysis->training->peak_high_bytes, 0) << "not known";
-  EXPECT_LT(analysis->training->device_low_bytes, analysis->training->device_bytes);
-  EXPECT_GT(analysis->training->device_high_bytes, analysis->training->device_bytes);
+  EXPECT_EQ(analysis->training()->peak_high_bytes, 0) << "not known";
+  EXPECT_LT(analysis->training()->device_low_bytes, analysis->training()->device_bytes);
+  EXPECT_GT(analysis->training()->device_high_bytes, analysis->training()->device_bytes);
 }
 
 TEST(PeakBounds, WhatTheUserSaidIsNotInDoubt) {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "analyzer/analysis/study.h"
+#include "analyzer/study/study.h"
 #include "tests/graph_text.h"
 
 namespace onnx_mem {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "analyzer/analysis/study.h"
+#include "analyzer/study/study.h"
 
 namespace onnx_mem {
 namespace {
@@ -21,7 +21,7 @@ PeakFigures StepOn(const std::string& record, const std::string& card, TorchVers
   workload.platform.torch = torch;
   const absl::StatusOr<Analysis> analysis = Analyze(*file, workload);
   EXPECT_TRUE(analysis.ok()) << analysis.status();
-  return *analysis->training;
+  return *analysis->training();
 }
 
 TEST(RealCards, ReservedIsExactWithTwoWorkspacesOnAnA10G) {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_replace.h"
-#include "analyzer/analysis/study.h"
+#include "analyzer/study/study.h"
 #include "tests/graph_text.h"
 
 namespace onnx_mem {

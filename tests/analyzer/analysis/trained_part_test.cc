@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/analysis/study.h"
+#include "analyzer/study/study.h"
 #include "tests/graph_text.h"
 
 namespace onnx_mem {

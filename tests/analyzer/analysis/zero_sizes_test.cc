@@ -11,8 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/analysis/enact.h"
-#include "analyzer/analysis/study.h"
 #include "analyzer/onnx/build/import.h"
+#include "analyzer/study/study.h"
 
 namespace onnx_mem {
 namespace {

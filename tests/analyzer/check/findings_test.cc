@@ -32,7 +32,7 @@ Checked Check(const std::string& name, Workload workload = {}) {
 
 int64_t Peak(const std::string& name, const Workload& workload) {
   const std::string path = std::string(ONNX_MEM_SOURCE_DIR) + "/testdata/models/" + name + ".onnx";
-  return Analyze(*ModelFile::Open(path), workload)->training->peak_bytes;
+  return Analyze(*ModelFile::Open(path), workload)->training()->peak_bytes;
 }
 
 int64_t Saved(const std::string& name, const Workload& workload) {
@@ -48,7 +48,7 @@ TEST(CheckExport, FoldedBatchNormsWithTheirBytes) {
   EXPECT_EQ(folded->count, 20);
   Workload as_is;
   as_is.run.batch_norm = BatchNormMode::kAsIs;
-  EXPECT_EQ(folded->bytes, checked.analysis.training->peak_bytes - Peak("resnet18.eval.ts.op17", as_is));
+  EXPECT_EQ(folded->bytes, checked.analysis.training()->peak_bytes - Peak("resnet18.eval.ts.op17", as_is));
   EXPECT_GT(*folded->bytes, 0);
 }
 
@@ -62,7 +62,8 @@ TEST(CheckExport, RewritesWithTheirBytes) {
     ASSERT_NE(rewrite, nullptr) << name;
     Workload without = workload;
     without.run.disabled_rewrites = {name};
-    EXPECT_EQ(rewrite->bytes, checked.analysis.training->peak_bytes - Peak("vit_b_16.train.ts.op17", without)) << name;
+    EXPECT_EQ(rewrite->bytes, checked.analysis.training()->peak_bytes - Peak("vit_b_16.train.ts.op17", without))
+        << name;
   }
   EXPECT_LT(*checked.Find(Code::kRewrite, "gelu")->bytes, 0);
 }

@@ -229,7 +229,7 @@ std::string LoopsWithin(int depth, int trips) {
 // Fewer inferences than the written-out loops have nodes, however deep they stand.
 TEST(HostileModels, LoopsWithinLoopsAreLittleWork) {
   for (const auto& [depth, trips] : {std::pair(6, 10), std::pair(12, 2), std::pair(3, 1000)}) {
-    const work::Question question;
+    const work::Counting counting;
     (void)Read(LoopsWithin(depth, trips));
     EXPECT_LT(work::Current().spent, 2 * work::kBudget) << depth << " loops";
   }
@@ -239,7 +239,7 @@ TEST(HostileModels, LoopsWithinLoopsAreLittleWork) {
 TEST(HostileModels, LoopsWithinLoopsUseUpTheWorkOfAQuestion) {
   auto file = ModelFile::Parse(ModelBytes(LoopsWithin(12, 2)), "m.onnx");
   ASSERT_TRUE(file.ok()) << file.status();
-  const work::Question question;
+  const work::Counting counting;
   absl::Status status;
   int asked = 0;
   for (; asked < 1000 && status.ok(); ++asked) status = file->Import({.batch = 1}).status();
@@ -252,7 +252,7 @@ TEST(HostileModels, LoopsWithinLoopsUseUpTheWorkOfAQuestion) {
 TEST(HostileModels, AnOrdinaryModelIsAskedAboutAsOftenAsOneLikes) {
   auto file = ModelFile::Open(ONNX_MEM_SOURCE_DIR "/testdata/models/lstm_lm.eval.ts.op17.onnx");
   ASSERT_TRUE(file.ok()) << file.status();
-  const work::Question question;
+  const work::Counting counting;
   for (int asked = 0; asked < 50; ++asked) {
     const absl::StatusOr<ImportedModel> model = file->Import({.batch = asked + 1});
     ASSERT_TRUE(model.ok()) << model.status();

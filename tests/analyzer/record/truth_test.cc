@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/analysis/study.h"
+#include "analyzer/study/study.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/analyzer/record/recorded_models.h"
@@ -45,19 +45,19 @@ TEST_P(RecordedModel, TakesWhatItsCodeTook) {
     for (const std::string optimizer : {"adam", "momentum"}) {
       SCOPED_TRACE(absl::StrCat("batch ", batch, ", ", optimizer));
       const Analysis analysis = AnalyzeRecord(*file, batch, optimizer, LossOf(truth.at("loss")));
-      ASSERT_TRUE(analysis.training && analysis.inference);
+      ASSERT_TRUE(analysis.training() && analysis.inference());
       EXPECT_EQ(analysis.parameter_bytes, truth.at("parameter_bytes"));
       EXPECT_EQ(analysis.buffer_bytes, truth.at("buffer_bytes"));
-      EXPECT_EQ(analysis.inference->peak_bytes, run.at("inference").at("peak_bytes"));
+      EXPECT_EQ(analysis.inference()->peak_bytes, run.at("inference").at("peak_bytes"));
       const nlohmann::json& step = run.at(optimizer);
       EXPECT_EQ(analysis.saved_activation_bytes, step.at("saved_activation_bytes"));
-      EXPECT_EQ(analysis.training->first_step_peak_bytes, step.at("first_step_peak_bytes"));
-      EXPECT_EQ(analysis.training->peak_bytes, step.at("peak_bytes"));
+      EXPECT_EQ(analysis.training()->first_step_peak_bytes, step.at("first_step_peak_bytes"));
+      EXPECT_EQ(analysis.training()->peak_bytes, step.at("peak_bytes"));
       // Nothing is open.
-      EXPECT_EQ(analysis.training->peak_low_bytes, analysis.training->peak_bytes);
-      EXPECT_EQ(analysis.training->peak_high_bytes, analysis.training->peak_bytes);
-      EXPECT_EQ(analysis.inference->peak_low_bytes, analysis.inference->peak_bytes);
-      EXPECT_EQ(analysis.inference->peak_high_bytes, analysis.inference->peak_bytes);
+      EXPECT_EQ(analysis.training()->peak_low_bytes, analysis.training()->peak_bytes);
+      EXPECT_EQ(analysis.training()->peak_high_bytes, analysis.training()->peak_bytes);
+      EXPECT_EQ(analysis.inference()->peak_low_bytes, analysis.inference()->peak_bytes);
+      EXPECT_EQ(analysis.inference()->peak_high_bytes, analysis.inference()->peak_bytes);
     }
   }
 }

@@ -16,7 +16,7 @@ Need NeedAt(const ModelFile& file, Workload workload, int64_t batch) {
   workload.bindings.batch = batch;
   const absl::StatusOr<Analysis> analysis = Study(file).AskWithRange(workload);
   EXPECT_TRUE(analysis.ok()) << analysis.status();
-  const PeakFigures& figures = analysis->training ? *analysis->training : *analysis->inference;
+  const PeakFigures& figures = analysis->training() ? *analysis->training() : *analysis->inference();
   return {figures.device_low_bytes, figures.device_bytes, figures.device_high_bytes};
 }
 

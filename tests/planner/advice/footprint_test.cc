@@ -12,7 +12,7 @@ void ExpectAsAnalyzed(Study& study, const ModelFile& file, const Workload& workl
   ASSERT_TRUE(footprint.ok()) << footprint.status();
   const absl::StatusOr<Analysis> analysis = Analyze(file, workload);
   ASSERT_TRUE(analysis.ok()) << analysis.status();
-  const RunFigures& figures = workload.mode == Mode::kInference ? *analysis->inference : *analysis->training;
+  const RunFigures& figures = workload.mode == Mode::kInference ? *analysis->inference() : *analysis->training();
   EXPECT_EQ(footprint->peak_bytes, figures.peak_bytes);
   EXPECT_EQ(footprint->first_step_peak_bytes, figures.first_step_peak_bytes);
   EXPECT_EQ(footprint->allocated_peak_bytes, figures.allocated_peak_bytes);

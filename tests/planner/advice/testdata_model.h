@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "analyzer/analysis/study.h"
+#include "analyzer/study/study.h"
 #include "planner/advice/footprint.h"
 #include "planner/advice/way.h"
 
@@ -31,7 +31,7 @@ inline Workload TrainingAt(int64_t batch) {
 inline int64_t DeviceBytes(const ModelFile& file, Workload workload) {
   const absl::StatusOr<Analysis> analysis = Analyze(file, workload);
   EXPECT_TRUE(analysis.ok()) << analysis.status();
-  return workload.mode == Mode::kInference ? analysis->inference->device_bytes : analysis->training->device_bytes;
+  return workload.mode == Mode::kInference ? analysis->inference()->device_bytes : analysis->training()->device_bytes;
 }
 
 }  // namespace onnx_mem

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/analysis/study.h"
 #include "analyzer/onnx/build/import.h"
+#include "analyzer/study/study.h"
 #include "onnx/onnx_pb.h"
 #include "tests/analyzer/onnx/rewritten/file_rewrites.h"
 

@@ -1,0 +1,111 @@
+// Checkpointed segments: numbered slots instead of saved tensors, one re-run of the segment's forward at the first
+// slot that backward reads, stopped as soon as the last slot is filled. Source: torch/utils/checkpoint.py
+// (non-reentrant).
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "analyzer/eager/engine/second_run.h"
+#include "analyzer/eager/spans/spans.h"
+
+namespace onnx_mem::eager {
+namespace {
+
+// Thrown inside the re-run when the last wanted tensor is there, as PyTorch itself stops it
+// (_StopRecomputationError).
+struct StopRecomputation {};
+
+// Nodes hold the segment, which is _CheckpointFrame: with the last of its slots its inputs go.
+class Checkpoint : public SpanHook, public Packed, public std::enable_shared_from_this<Checkpoint> {
+ public:
+  Checkpoint(Executor& executor, NodeRange range)
+      : executor_(executor), m_(executor.machine()), range_(std::move(range)) {}
+
+  void Before(const NameFrame& frame) override {
+    TensorIds ids = executor_.ReadWithin(range_);
+    ids.insert(ids.end(), range_.arguments.begin(), range_.arguments.end());
+    for (TensorId id : ids) {
+      if (TensorRef t = frame.read(id)) inputs_.emplace(id, std::move(t));
+    }
+  }
+
+  std::optional<SavedTensor> OnSave(int32_t node, const TensorRef& t) override {
+    if (running_again_) return SaveAgain(node, t);
+    return SavedTensor{.tensor = nullptr, .packed = shared_from_this(), .slot = slots_++};
+  }
+
+  // Selective checkpointing (create_selective_checkpoint_contexts): what the first run made with the operators that are
+  // kept, the second takes from there, first made first.
+  TensorRef BeforeDispatch(std::string_view op) override {
+    if (!running_again_) return nullptr;
+    const auto results = kept_.find(op);
+    if (results == kept_.end() || results->second.empty()) return nullptr;
+    TensorRef t = std::move(results->second.front());
+    results->second.pop_front();
+    return t;
+  }
+
+  void AfterDispatch(std::string_view op, const TensorRef& t) override {
+    if (running_again_ || std::find(range_.keep.begin(), range_.keep.end(), op) == range_.keep.end()) return;
+    kept_[std::string(op)].push_back(m_.Alias(t, t->dims, t->strides, t->is_view));
+    m_.recorder().MarkSaved(t->storage->buffer, "selective checkpointing");
+  }
+
+  TensorRef Unpack(const SavedTensor& saved) override {
+    if (!std::exchange(recomputed_, true)) RunAgain();
+    return tensors_[static_cast<size_t>(saved.slot)];
+  }
+
+  // unpack_hook: the handle under which the tensor lay is set to None. Before the second run: it keeps nothing for a
+  // node that is gone.
+  void Drop(const SavedTensor& saved) override {
+    if (recomputed_) {
+      tensors_[static_cast<size_t>(saved.slot)].reset();
+    } else {
+      dead_slots_.insert(saved.slot);
+    }
+  }
+
+ private:
+  void RunAgain() {
+    const SecondRun second(m_, this);
+    running_again_ = true;
+    try {
+      executor_.RunAgain(range_, inputs_);
+    } catch (const StopRecomputation&) {
+    }
+    running_again_ = false;
+  }
+
+  // The graph of the second run is made and thrown away: its nodes hold nothing.
+  SavedTensor SaveAgain(int32_t node, const TensorRef& t) {
+    const bool wanted = !dead_slots_.contains(static_cast<int32_t>(tensors_.size()));
+    tensors_.push_back(wanted ? m_.Alias(t, t->dims, t->strides, t->is_view) : nullptr);
+    if (wanted) m_.MarkSaved(node, t);
+    if (static_cast<int32_t>(tensors_.size()) == slots_) throw StopRecomputation{};
+    return {};
+  }
+
+  Executor& executor_;
+  Machine& m_;
+  const NodeRange range_;
+  int32_t slots_ = 0;                        // tensors that the forward would have saved
+  absl::flat_hash_set<int32_t> dead_slots_;  // whose node was gone before the second run
+  bool recomputed_ = false;
+  bool running_again_ = false;
+  std::vector<TensorRef> tensors_;  // by slot, once recomputed
+  std::map<std::string, std::deque<TensorRef>, std::less<>> kept_;
+  Values inputs_;
+};
+
+}  // namespace
+
+std::shared_ptr<SpanHook> MakeCheckpoint(Executor& executor, const NodeRange& range) {
+  return std::make_shared<Checkpoint>(executor, range);
+}
+
+}  // namespace onnx_mem::eager

@@ -1,0 +1,11 @@
+#include "analyzer/eager/spans/spans.h"
+
+namespace onnx_mem::eager {
+
+std::shared_ptr<SpanHook> HookOf(Executor& executor, const NodeRange& range, std::shared_ptr<OffloadOrder>& order) {
+  if (range.reentrant) return MakeReentrant(executor, range);
+  if (range.offload != Offload::kNo) return MakeOffload(executor, range.offload, order);
+  return MakeCheckpoint(executor, range);
+}
+
+}  // namespace onnx_mem::eager

@@ -1,0 +1,47 @@
+// What the names of stored tensors say: those that an exporter makes up for what it computed, and those that modules
+// give to buffers.
+#ifndef ONNX_MEM_ANALYZER_LOWER_FACTS_STORED_TENSORS_H_
+#define ONNX_MEM_ANALYZER_LOWER_FACTS_STORED_TENSORS_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "analyzer/graph/graph.h"
+
+namespace onnx_mem {
+
+// True for folded expressions by the operator that reads them: "onnx::MatMul_243" for op "MatMul".
+bool IsFoldedOperand(std::string_view name, std::string_view op);
+
+// The ATen call whose result a dynamo exporter computed and stored under its name: "unsqueeze" for "unsqueeze_14"; ""
+// for other names.
+std::string_view FoldedCall(std::string_view name);
+
+// "unsqueeze_14" -> "unsqueeze", whatever the name.
+std::string_view CallInName(std::string_view name);
+
+// A result of an ATen call that gives all or a part of what it is given; that in another type; what parameters do not
+// come from, such as positions.
+bool NamesView(std::string_view name);
+bool NamesConversion(std::string_view name);
+bool NamesTable(std::string_view name);
+
+// The name of a folded result in a dynamo export: "val_34", "unsqueeze_14".
+bool IsResultName(std::string_view name);
+
+// The name that a module has for a buffer, or of a module that has nothing else.
+bool HasBufferName(std::string_view name);
+
+// Nothing but sines and cosines is made of the tensor: frequencies, a buffer whatever its name.
+bool MakesOnlySines(const Graph& graph, TensorId id, int depth = 0);
+
+// The tensor is only compared: it gets no gradient, so nothing trains it.
+bool IsOnlyCompared(const Graph& graph, TensorId id, int depth = 0);
+
+// (x - mean) / std of what the model is fed: statistics of the data, which nobody trains. Sums are left out: positions
+// that are learned are added to an input of features.
+bool NormalisesInput(const Graph& graph, TensorId id);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_LOWER_FACTS_STORED_TENSORS_H_

@@ -1,0 +1,82 @@
+#include <algorithm>
+#include <array>
+
+#include "analyzer/lower/facts/stored_tensors.h"
+
+namespace onnx_mem {
+namespace {
+
+// Operators between the frequencies of a rotary or sinusoidal embedding and their sine: products with positions,
+// layout.
+constexpr auto kTowardsSine =
+    std::to_array<std::string_view>({"Mul", "MatMul", "Einsum", "Cast", "Reshape", "Unsqueeze", "Squeeze", "Transpose",
+                                     "Expand", "Concat", "Identity"});
+
+// Operators between a mask stored as numbers and the comparison that makes it one (nanoGPT's lower triangle of ones).
+constexpr auto kTowardsComparison = std::to_array<std::string_view>(
+    {"Slice", "Reshape", "Unsqueeze", "Squeeze", "Transpose", "Expand", "Gather", "Cast", "Identity"});
+constexpr auto kComparisons =
+    std::to_array<std::string_view>({"Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Not", "IsInf"});
+
+// An input of the graph, in another type or multiplied by a number of the code.
+bool IsRawInput(const Graph& graph, TensorId id, int depth = 0) {
+  constexpr int kDeepest = 4;
+  const Tensor& tensor = graph.tensors[id];
+  if (tensor.role == TensorRole::kInput) return true;
+  if (!tensor.producer.valid() || depth == kDeepest) return false;
+  const Node& maker = graph.nodes[tensor.producer];
+  if (maker.op == "Cast") return IsRawInput(graph, maker.inputs[0], depth + 1);
+  if (maker.op != "Mul" && maker.op != "Div") return false;
+  return IsRawInput(graph, maker.inputs[0], depth + 1) && NumElements(graph.tensors[maker.inputs[1]].shape) == 1;
+}
+
+// (x - mean) of an input, of which the first operand is `id`'s counterpart.
+bool IsCentered(const Graph& graph, TensorId id) {
+  const NodeId producer = graph.tensors[id].producer;
+  if (!producer.valid()) return false;
+  const Node& maker = graph.nodes[producer];
+  return maker.op == "Sub" && IsRawInput(graph, maker.inputs[0]) &&
+         graph.tensors[maker.inputs[1]].role != TensorRole::kActivation;
+}
+
+}  // namespace
+
+bool MakesOnlySines(const Graph& graph, TensorId id, int depth) {
+  constexpr int kDeepest = 8;
+  const NodeIds& readers = graph.tensors[id].consumers;
+  return depth < kDeepest && !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
+           const Node& node = graph.nodes[reader];
+           if (node.op == "Shape" || node.op == "Sin" || node.op == "Cos") return true;
+           if (node.outputs.empty() || !node.outputs[0].valid()) return false;
+           return std::find(kTowardsSine.begin(), kTowardsSine.end(), node.op) != kTowardsSine.end() &&
+                  MakesOnlySines(graph, node.outputs[0], depth + 1);
+         });
+}
+
+bool IsOnlyCompared(const Graph& graph, TensorId id, int depth) {
+  constexpr int kDeepest = 8;
+  const NodeIds& readers = graph.tensors[id].consumers;
+  return depth < kDeepest && !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
+           const Node& node = graph.nodes[reader];
+           if (node.op == "Shape" || std::find(kComparisons.begin(), kComparisons.end(), node.op) != kComparisons.end())
+             return true;
+           if (node.outputs.empty() || !node.outputs[0].valid()) return false;
+           if (node.op == "Cast" && graph.tensors[node.outputs[0]].dtype == DType::kBool) return true;
+           return std::find(kTowardsComparison.begin(), kTowardsComparison.end(), node.op) !=
+                      kTowardsComparison.end() &&
+                  node.inputs[0] == id && IsOnlyCompared(graph, node.outputs[0], depth + 1);
+         });
+}
+
+bool NormalisesInput(const Graph& graph, TensorId id) {
+  const NodeIds& readers = graph.tensors[id].consumers;
+  return !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    const Node& node = graph.nodes[reader];
+    if (node.inputs.size() != 2 || node.inputs[1] != id || !node.inputs[0].valid()) return false;
+    if (node.op == "Sub") return IsRawInput(graph, node.inputs[0]);
+    if (node.op == "Div") return IsRawInput(graph, node.inputs[0]) || IsCentered(graph, node.inputs[0]);
+    return node.op == "Mul" && IsCentered(graph, node.inputs[0]);
+  });
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,216 @@
+#include "analyzer/runtimes/figures.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "analyzer/allocators/allocator.h"
+#include "analyzer/allocators/offset_packing.h"
+#include "analyzer/allocators/replay.h"
+#include "analyzer/devices/overhead.h"
+#include "analyzer/graph/status_macros.h"
+#include "analyzer/memory/verify_program.h"
+#include "analyzer/run/work.h"
+#include "analyzer/runtimes/library_workspace.h"
+#include "analyzer/runtimes/planned_runs.h"
+#include "analyzer/runtimes/runtime.h"
+#include "analyzer/runtimes/session_figures.h"
+
+namespace onnx_mem {
+namespace {
+
+std::vector<TrainedParameter> Trained(const std::vector<Parameter>& parameters) {
+  std::vector<TrainedParameter> trained;
+  for (const Parameter& p : parameters) {
+    if (!p.has_gradient) continue;
+    trained.push_back({p.name, p.bytes, *NumElements(Shape(p.dims)), p.dims, p.dtype});
+  }
+  return trained;
+}
+
+// What an allocator makes of `program`, a later step, with the workspaces of `of`. `first`: step 1 with them, whose
+// segments stay cached; nullptr: the program itself comes first.
+absl::StatusOr<AllocatorUsage> ReplayCase(const MemoryProgram& program, const LibraryCase& of,
+                                          const ReplayScript* first, const ReplayOptions& options) {
+  ReplayScript script(program);
+  AddLibraryWorkspaces(program, of, /*first=*/false, script);
+  if (first != nullptr || of.kept_bytes == 0) return Replay(script, first, options);
+  ReplayScript own(program);
+  AddLibraryWorkspaces(program, of, /*first=*/true, own);
+  return Replay(script, &own, options);
+}
+
+ReplayOptions OptionsOf(const Workload& workload) {
+  ReplayOptions options;
+  options.allocator = workload.allocator;
+  return options;
+}
+
+ReplayScript FirstScript(const MemoryProgram& program, const LibraryCase& of) {
+  ReplayScript script(program);
+  AddLibraryWorkspaces(program, of, /*first=*/true, script);
+  return script;
+}
+
+// The same of a step that was enacted, whichever program its figures have: step 1 comes first in a training step.
+absl::StatusOr<AllocatorUsage> ReplayStep(const Enacted& enacted, const MemoryProgram& later, const LibraryCase& of,
+                                          const Workload& workload, const ReplayOptions& options) {
+  if (!workload.run.training) return ReplayCase(later, of, /*first=*/nullptr, options);
+  const ReplayScript first = FirstScript(
+      WithOptimizer(enacted.program, Trained(enacted.parameters), workload.optimizer, /*first_step=*/true), of);
+  return ReplayCase(later, of, &first, options);
+}
+
+// The peak of figures.program, and what the allocator makes of it again and again after step 1 (nullptr: there is
+// none).
+absl::Status FillFigures(const Workload& workload, const ReplayScript* first, RunFigures& figures) {
+  work::Spend(work::kOfFigures * static_cast<int64_t>(figures.program.steps.size()));
+  figures.timeline = ComputeTimeline(figures.program);
+  figures.peak_bytes = figures.timeline.peak_bytes;
+  const LibraryCases cases = LibraryCasesOf(workload.allocator, workload.platform);
+  figures.workspace_blocks = CublasBlocks(figures.program, cases.expected);
+  figures.workspace_bytes =
+      figures.workspace_blocks * std::max(cases.expected.kept_bytes, cases.expected.product_bytes);
+  ASSIGN_OR_RETURN(const AllocatorUsage usage, ReplayCase(figures.program, cases.expected, first, OptionsOf(workload)));
+  figures.allocated_peak_bytes = usage.peak_allocated_bytes;
+  figures.reserved_peak_bytes = usage.peak_reserved_bytes;
+  SetContext(ContextOf(workload.platform.card).overhead, figures);
+  figures.device_bytes = usage.peak_reserved_bytes + figures.context_bytes;
+  figures.allocated_low_bytes = figures.allocated_high_bytes = usage.peak_allocated_bytes;
+  figures.device_low_bytes = figures.allocated_low_bytes + figures.context_low_bytes;
+  figures.device_high_bytes = usage.peak_reserved_bytes + figures.context_high_bytes;
+  return absl::OkStatus();
+}
+
+// Of a step that was enacted as `program`, without the optimizer.
+absl::StatusOr<RunFigures> StepFigures(MemoryProgram program, const std::vector<TrainedParameter>& trained,
+                                       const Workload& workload) {
+  RunFigures figures;
+  MemoryProgram first = WithOptimizer(std::move(program), trained, workload.optimizer, /*first_step=*/true);
+  figures.first_step_peak_bytes = ComputeTimeline(first).peak_bytes;
+  const ReplayScript script = FirstScript(first, LibraryCasesOf(workload.allocator, workload.platform).expected);
+  figures.program = LaterStep(std::move(first), trained, workload.optimizer);
+  RETURN_IF_ERROR(FillFigures(workload, &script, figures));
+  return figures;
+}
+
+// One arena for everything that is transient, every address planned. nullopt: too many buffers to plan in passing.
+std::optional<int64_t> ArenaBytes(const MemoryProgram& program) {
+  constexpr size_t kMostBuffers = 3000;
+  constexpr int64_t kAlignmentBytes = 256;
+  const std::vector<LiveRange> ranges = TransientRanges(program);
+  if (ranges.size() > kMostBuffers) return std::nullopt;
+  return PackOffsets(ranges, kAlignmentBytes).height_bytes;
+}
+
+}  // namespace
+
+Workload WithTorchOf(const ModelInfo& info, Workload workload) {
+  workload.platform.torch_of_file = TorchOfProducer(info.producer);
+  return workload;
+}
+
+absl::StatusOr<RunFigures> TrainingFigures(const Enacted& enacted, const Workload& workload) {
+  return StepFigures(enacted.program, Trained(enacted.parameters), workload);
+}
+
+absl::StatusOr<RunFigures> TrainingFigures(Enacted&& enacted, const Workload& workload) {
+  return StepFigures(std::move(enacted.program), Trained(enacted.parameters), workload);
+}
+
+std::vector<int64_t> TrainingCourse(Enacted&& enacted, const Workload& workload) {
+  return ComputeTimeline(WithOptimizer(std::move(enacted.program), Trained(enacted.parameters), workload.optimizer,
+                                       /*first_step=*/false))
+      .live_bytes;
+}
+
+int64_t TrainingPeak(const Enacted& enacted, const Workload& workload) {
+  return LaterStepPeak(enacted.program, Trained(enacted.parameters), workload.optimizer);
+}
+
+absl::StatusOr<RunFigures> EagerInference(const ImportedModel&, const Enacted& enacted, const Workload& workload) {
+  RunFigures figures;
+  figures.program = enacted.program;
+  RETURN_IF_ERROR(FillFigures(workload, /*first=*/nullptr, figures));
+  return figures;
+}
+
+absl::Status WidenByLibraries(const Enacted& enacted, const Workload& workload, const MemoryProgram& program,
+                              PeakFigures& figures) {
+  if (!RuntimeOf(workload).eager) return absl::OkStatus();
+  const LibraryCases cases = LibraryCasesOf(workload.allocator, workload.platform);
+  if (cases.high == cases.expected) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const AllocatorUsage high, ReplayStep(enacted, program, cases.high, workload, OptionsOf(workload)));
+  figures.allocated_high_bytes = std::max(figures.allocated_peak_bytes, high.peak_allocated_bytes);
+  const int64_t less = PeakOfBlocks(program, cases.expected) - PeakOfBlocks(program, cases.low);
+  figures.allocated_low_bytes = figures.allocated_peak_bytes - std::max<int64_t>(less, 0);
+  figures.device_low_bytes = figures.allocated_low_bytes + figures.context_low_bytes;
+  figures.device_high_bytes =
+      std::max(figures.reserved_peak_bytes, high.peak_reserved_bytes) + figures.context_high_bytes;
+  return absl::OkStatus();
+}
+
+void WidenByFile(const PeakBounds& bounds, PeakFigures& figures) {
+  figures.peak_low_bytes = bounds.low_bytes;
+  figures.peak_high_bytes = bounds.high_bytes;
+  for (int64_t* low : {&figures.allocated_low_bytes, &figures.device_low_bytes}) {
+    *low -= figures.peak_bytes - bounds.low_bytes;
+  }
+  for (int64_t* high : {&figures.allocated_high_bytes, &figures.device_high_bytes}) {
+    *high += bounds.high_bytes - figures.peak_bytes;
+  }
+}
+
+void AddPlannedAhead(const Graph& graph, PeakFigures& figures) {
+  const MemoryProgram planned = PlanStatically(graph);
+  if (graph.nodes.empty() || !VerifyProgram(planned).ok()) return;
+  figures.ideal_peak_bytes = ComputeTimeline(planned).peak_bytes;
+  figures.ideal_arena_bytes = ArenaBytes(planned);
+}
+
+absl::StatusOr<std::vector<int64_t>> AddressesOf(const Enacted& enacted, const Workload& workload,
+                                                 const RunFigures& figures) {
+  if (!RuntimeOf(workload).eager) return std::vector<int64_t>();
+  ReplayOptions options = OptionsOf(workload);
+  options.addresses = true;
+  const LibraryCase expected = LibraryCasesOf(workload.allocator, workload.platform).expected;
+  ASSIGN_OR_RETURN(AllocatorUsage usage, ReplayStep(enacted, figures.program, expected, workload, options));
+  usage.addresses.resize(std::min(usage.addresses.size(), figures.program.buffers.size()));
+  return std::move(usage.addresses);
+}
+
+absl::StatusOr<PeakBounds> BoundRun(const Lowered& lowered, const Workload& workload, Peak peak, LowerFor lower_for,
+                                    std::vector<Diagnostic>& diagnostics) {
+  const auto peak_of = [&](const Lowered& other, const Run& run) -> absl::StatusOr<int64_t> {
+    ASSIGN_OR_RETURN(const Enacted enacted, EnactLowered(other, run));
+    return run.training ? TrainingPeak(enacted, workload) : ComputeTimeline(enacted.program).peak_bytes;
+  };
+  return BoundPeak(lowered, workload.run, peak, lower_for, peak_of, diagnostics);
+}
+
+Peak PeakOf(const RunFigures& figures) {
+  const StepId step = figures.timeline.peak_step;
+  const bool in_forward = !step.valid() || figures.program.steps[step].phase == Phase::kForward;
+  return {figures.peak_bytes, in_forward};
+}
+
+absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted, const Workload& workload,
+                                                         int64_t device_bytes) {
+  constexpr int kStepsToSettle = 3;
+  const int64_t context_bytes = ContextOf(workload.platform.card).overhead.bytes;
+  if (device_bytes < context_bytes) return std::nullopt;
+  const std::vector<TrainedParameter> trained = Trained(enacted.parameters);
+  MemoryProgram first = WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/true);
+  const LibraryCase libraries = LibraryCasesOf(workload.allocator, workload.platform).expected;
+  const ReplayScript first_script = FirstScript(first, libraries);
+  const MemoryProgram steady = LaterStep(std::move(first), trained, workload.optimizer);
+  ReplayScript later(steady);
+  AddLibraryWorkspaces(steady, libraries, /*first=*/false, later);
+  ReplayOptions options = OptionsOf(workload);
+  options.repetitions = kStepsToSettle;
+  options.options.capacity_bytes = device_bytes - context_bytes;
+  ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(later, &first_script, options));
+  if (usage.out_of_memory) return std::nullopt;
+  return LimitedRun{usage.peak_reserved_bytes + context_bytes, usage.retries - usage.last_retries, usage.last_retries};
+}
+
+}  // namespace onnx_mem

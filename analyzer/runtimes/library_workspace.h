@@ -1,0 +1,53 @@
+// What PyTorch's allocators hand out beside tensors: the workspaces of cuBLAS and cuDNN (engine/workspace.h), for
+// whoever replays or bounds a step.
+//
+//   step         0 addmm   1 relu    2 mm'     3 addmm      step 2 is backward's, which has a thread and a handle of
+//   PyTorch 2.15 |=======|           |=======| |=======|    its own
+//   up to 2.14   |==================================...     each handle keeps its workspace, in all later steps too
+//                                    |=============...
+#ifndef ONNX_MEM_ANALYZER_RUNTIMES_LIBRARY_WORKSPACE_H_
+#define ONNX_MEM_ANALYZER_RUNTIMES_LIBRARY_WORKSPACE_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "analyzer/allocators/replay_script.h"
+#include "analyzer/devices/overhead.h"
+#include "analyzer/memory/program.h"
+
+namespace onnx_mem {
+
+// True if the libraries take their workspaces from this allocator.
+bool ServesLibraries(std::string_view allocator);
+
+// One way in which they may.
+struct LibraryCase {
+  int64_t product_bytes = 0;  // of a matrix product
+  int64_t biased_bytes = 0;   // of one that adds a bias in the same call
+  int64_t kept_bytes = 0;     // of each handle, from its first product on
+  enum class Convolutions : uint8_t { kNone, kChosen, kTried } convolutions = Convolutions::kNone;
+  friend bool operator==(const LibraryCase&, const LibraryCase&) = default;
+};
+
+struct LibraryCases {
+  LibraryCase expected;
+  LibraryCase low, high;  // between which it lies, whatever `platform` does not tell
+};
+// All cases are empty for an allocator that does not serve the libraries.
+LibraryCases LibraryCasesOf(std::string_view allocator, const Platform& platform);
+
+// How many workspaces cuBLAS has at once in `program`, all of `of` and equal in size.
+int64_t CublasBlocks(const MemoryProgram& program, const LibraryCase& of);
+
+// Adds them to the script of `program`. `first`: of step 1, in which a handle's first product comes; in all later
+// steps what it keeps is there from the start.
+void AddLibraryWorkspaces(const MemoryProgram& program, const LibraryCase& of, bool first, ReplayScript& script);
+// `program`, a later step, with them; what is kept is there as a module's buffers are.
+MemoryProgram WithLibraryWorkspaces(MemoryProgram program, const LibraryCase& of);
+
+// The peak of `program`, a later step, in blocks as PyTorch's allocators round them, with the workspaces of `of`.
+int64_t PeakOfBlocks(const MemoryProgram& program, const LibraryCase& of);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_RUNTIMES_LIBRARY_WORKSPACE_H_
