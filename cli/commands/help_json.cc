@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/analysis/assumption_list.h"
+#include "analyzer/study/assumption_list.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/help.h"
 #include "cli/options/option_table.h"

@@ -6,7 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "analyzer/allocators/allocator.h"
-#include "analyzer/analysis/assumption_list.h"
+#include "analyzer/study/assumption_list.h"
 #include "analyzer/graph/diagnostic.h"
 #include "cli/commands/commands.h"
 #include "report/parts/formats.h"

@@ -35,9 +35,9 @@ TEST(RewrittenBounds, AGateMayHaveBeenSwapped) {
         y = Gemm <transB=1> (t, wb) })";
   const Analysis silu = AnalysisOf(absl::StrReplaceAll(kGated, {{"OPERANDS", "h, s"}}));
   const Analysis swapped = AnalysisOf(absl::StrReplaceAll(kGated, {{"OPERANDS", "s, h"}}));
-  EXPECT_NE(silu.training->peak_bytes, swapped.training->peak_bytes) << "code that spells it out saves more";
-  ExpectHolds(*swapped.training, *silu.training);
-  ExpectHolds(*swapped.inference, *silu.inference);
+  EXPECT_NE(silu.training()->peak_bytes, swapped.training()->peak_bytes) << "code that spells it out saves more";
+  ExpectHolds(*swapped.training(), *silu.training());
+  ExpectHolds(*swapped.inference(), *silu.inference());
 }
 
 // A matrix that an exporter named, in a Constant node: a transform of the code, or a weight that a tool moved.
@@ -53,8 +53,8 @@ TEST(RewrittenBounds, AConstantMayBeAWeight) {
   const Analysis stored = AnalysisOf(
       absl::StrReplaceAll(kTransform, {{"STORED", R"(, float[8,8] val_1 = ["location": "none"])"}, {"CONSTANT", ""}}));
   const Analysis moved = AnalysisOf(absl::StrReplaceAll(kTransform, {{"STORED", ""}, {"CONSTANT", constant}}));
-  EXPECT_LT(moved.training->peak_bytes, stored.training->peak_bytes) << "not trained";
-  ExpectHolds(*moved.training, *stored.training);
+  EXPECT_LT(moved.training()->peak_bytes, stored.training()->peak_bytes) << "not trained";
+  ExpectHolds(*moved.training(), *stored.training());
 }
 
 }  // namespace
