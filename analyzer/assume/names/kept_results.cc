@@ -39,7 +39,7 @@ bool ReadsTokens(const Graph& graph) {
 // eager_attention_forward, which drops weights by a function. timm, torchvision and most other code scale q or drop
 // weights by a module, and hand none back. Language models whose attention is their own divide, q k^T / sqrt(d), drop
 // by a module and hand weights back as well (modeling_gptj.py, modeling_big_bird.py, modeling_roformer.py); models of
-// images that were written that way do so only where asked (modeling_maskformer_swin.py, modeling_vilt.py).
+// images that were written that way do so on request alone (modeling_maskformer_swin.py, modeling_vilt.py).
 bool ScalesTheProduct(const Graph& graph, const Node& softmax) {
   constexpr int kMostSteps = 4;  // mask, position bias, view
   TensorId scores = softmax.inputs[0];
