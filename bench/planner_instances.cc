@@ -3,7 +3,7 @@
 //   planner_instances instances FOLDER [SECONDS]     each file with its recorded budgets and best costs
 //   planner_instances published FOLDER [SECONDS]     node-link graphs, at 90 to 40 % of the peak of keeping everything
 //
-// The data lies beside the project (shared/planner), not in it.
+// The data lies in testdata/step_graphs.tar.xz.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

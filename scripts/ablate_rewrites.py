@@ -4,9 +4,9 @@
 usage: scripts/ablate_rewrites.py BINARY ROOT [NAME ...] [--full] [--json FILE] [-j JOBS]
 
 ROOT as for scripts/blind_accuracy.py (testdata/handwritten, testdata/blind/blind-1, a folder of public models), never a
-closed set. Of each file and attention kernel the largest batch is taken, with one optimizer (--full: all of them), and a
-rewrite that `check` tells of is taken out of those files alone of which it does. Per rewrite of
-analyzer/prepare/rewrite_table.inc:
+closed set. Of each file and attention kernel the largest batch is taken, with the first optimizer, whose run is scored
+for inference as well (--full: all of them), and a rewrite that `check` tells of is taken out of those files alone of
+which it does. Per rewrite of analyzer/prepare/rewrite_table.inc:
 
   cases         those of which it is taken out
   models        models of the set with a figure that moves without it
@@ -17,7 +17,16 @@ analyzer/prepare/rewrite_table.inc:
 
 A rewrite that moves nothing in any set has nothing to show for itself. --json writes every case that moves.
 """
-import argparse, concurrent.futures, json, os, pathlib, re, runpy, sys, tarfile, tempfile
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import runpy
+import sys
+import tarfile
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 SCORE = runpy.run_path(str(HERE / "blind_accuracy.py"))
@@ -36,11 +45,11 @@ def kind_of(case):
 
 
 def largest(cases):
-    """Of each file and attention kernel the largest measurement, with the optimizer that keeps the least."""
+    """Of each file and attention kernel the largest measurement, with its first optimizer: that run has inference."""
     best = {}
     for case in cases:
         _, _, _, m, optimizer = case
-        size = (m["batch"], m.get("seq") or 0, optimizer != "adam")
+        size = (m["batch"], m.get("seq") or 0, optimizer == sorted(m["train"])[0])
         key = kind_of(case)
         if key not in best or size > best[key][0]:
             best[key] = (size, case)

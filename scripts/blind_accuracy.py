@@ -16,7 +16,17 @@ A run that fails counts as a miss that the program has admitted. Parameters have
 `"closed": true` nothing of a single case is written, whatever is asked: nobody may look at the misses of a set that is
 to stay blind.
 """
-import argparse, collections, concurrent.futures, json, os, re, statistics, subprocess, sys, tarfile, tempfile
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tarfile
+import tempfile
 
 LOSS = {"ce": "cross-entropy", "ce1d": "cross-entropy", "seg": "cross-entropy", "mse": "mse", "mean": "mean", "sum": "sum"}
 OPTIMIZER = {"sgd_momentum": "momentum", "adam": "adam"}
@@ -109,7 +119,10 @@ def holds(row):
 def summary_of(rows):
     """Shares of one group of rows."""
     off = [abs(error(r)) for r in rows]
-    share = lambda some: sum(map(bool, some)) / len(rows)
+
+    def share(some):
+        return sum(map(bool, some)) / len(rows)
+
     out = dict(cases=len(rows), median=statistics.median(off), worst=max(off),
                failed=sum(r["figure"] is None for r in rows),
                within_0_1_percent=share(e <= 0.001 for e in off), within_1_percent=share(e <= 0.01 for e in off))
@@ -119,9 +132,9 @@ def summary_of(rows):
     widths = sorted(w for w in map(width, rows) if w)
     quiet = [r["figure"] is not None and not any(d.startswith("warning:") for d in r["diagnostics"]) for r in rows]
     return dict(out, interval_holds=share(map(holds, rows)), zero_width=share(sure),
-                silent_0_1_percent=share(s and e > 0.001 for s, e in zip(sure, off)),
-                silent_1_percent=share(s and e > 0.01 for s, e in zip(sure, off)),
-                unsaid_1_percent=share(q and e > 0.01 for q, e in zip(quiet, off)),
+                silent_0_1_percent=share(s and e > 0.001 for s, e in zip(sure, off, strict=False)),
+                silent_1_percent=share(s and e > 0.01 for s, e in zip(sure, off, strict=False)),
+                unsaid_1_percent=share(q and e > 0.01 for q, e in zip(quiet, off, strict=False)),
                 median_width=statistics.median(widths) if widths else 0.0,
                 width_95=widths[min(len(widths) - 1, int(0.95 * len(widths)))] if widths else 0.0)
 
@@ -131,7 +144,9 @@ def print_table(groups):
         "quantity", "form", "cases", "failed", "<=0.1%", "<=1%", "median%", "worst%", "holds", "zero", "silent>0.1%",
         "silent>1%", "unsaid>1%", "width 50/95 %"))
     for (quantity, form), s in groups:
-        p = lambda key: "%.1f" % (100 * s[key]) if key in s else "-"
+        def p(key, s=s):
+            return "%.1f" % (100 * s[key]) if key in s else "-"
+
         print("%-10s %-14s %5d %6d %7s %7s %8.3f %8.2f %6s %6s %11s %9s %9s %15s" % (
             quantity, form, s["cases"], s["failed"], p("within_0_1_percent"), p("within_1_percent"), 100 * s["median"],
             100 * s["worst"], p("interval_holds"), p("zero_width"), p("silent_0_1_percent"), p("silent_1_percent"),

@@ -52,7 +52,8 @@ def class_text(name: str, words: str, part: str) -> str:
 
 
 def module_text() -> str:
-    return (HEAD + class_text("TrainingFigures", "Of one training step. Bytes; ranges are [lowest, highest].", "training")
+    return (HEAD + class_text("TrainingFigures", "Of one training step. Bytes; ranges are [lowest, highest].",
+                              "training")
             + "\n" + class_text("InferenceFigures", "Of one forward in evaluation mode under no_grad. Bytes.",
                                 "inference")
             + "\n" + class_text("FitFigures", "The batches that fit a card. None where the file's batch is fixed.", "fit")
@@ -65,7 +66,8 @@ def main() -> int:
         MADE.write_text(text)
     if MADE.read_text() == text:
         return 0
-    print(f"{MADE.relative_to(ROOT)} is not what {TABLE.relative_to(ROOT)} says: run scripts/{pathlib.Path(__file__).name}")
+    print(f"{MADE.relative_to(ROOT)} is not what {TABLE.relative_to(ROOT)} says: "
+          f"run scripts/{pathlib.Path(__file__).name}")
     return 1
 
 

@@ -9,11 +9,12 @@ import pathlib
 import sys
 
 import onnx
-import onnx_mem
 import torch
 import torch.nn.functional as F
 from onnx.external_data_helper import set_external_data
 from torch import nn
+
+import onnx_mem
 
 BATCH = 8
 

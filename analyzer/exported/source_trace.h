@@ -28,6 +28,9 @@ inline constexpr std::string_view kExportedTrace = "pkg.torch.onnx.stack_trace";
 // An assumption of a run (enact.h) whose model has such lines.
 inline constexpr std::string_view kNamesBySource = "names from the file's source lines";
 
+// The same where the file lists the module's tensors (program_signature.h).
+inline constexpr std::string_view kTensorsListed = "the module's tensors as the file lists them";
+
 // Outermost first; null where the line is not known.
 using SourceLines = std::vector<std::shared_ptr<const SourceLine>>;
 

@@ -176,6 +176,7 @@ void ReportUnreadBuffers(const LostTensors& lost, const ProgramSignature& signat
     lowered.unread_parameter_bytes = MostBytesOfUnreadLayers(lowered);
     return;
   }
+  lowered.assumptions.emplace_back(kTensorsListed);
   if (lost.unread_buffers.empty()) return;
   lowered.unread_buffer_bytes = MostBytesOfBuffers(lost.unread_buffers, signature, lowered);
   const auto count = static_cast<int64_t>(lost.unread_buffers.size());
@@ -245,9 +246,8 @@ bool IsComputed(const ProgramSignature& signature, const std::string& name) {
   return signature.FindTarget(name) == nullptr && signature.FindPlaceholder(name) == nullptr;
 }
 
-// Exporters compute what they can: in evaluation, and dynamo's, who writes the signature, in either mode.
+// Exporters compute what they can, and so does the reader of the file (zeros, ranges), in either mode.
 int64_t ComputedBytes(const ProgramSignature& signature, const Lowered& lowered) {
-  if (lowered.training_form && signature.empty()) return 0;
   int64_t bytes = 0;
   for (TensorId id(0); lowered.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
     const Tensor& tensor = lowered.graph.tensors[id];

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/assume/table/assumptions.h"
+#include "analyzer/assume/table/margins.h"
 #include "analyzer/eager/engine/output_loss.h"
 #include "analyzer/exported/source_trace.h"
 #include "analyzer/runtimes/runtime.h"
@@ -199,6 +200,9 @@ void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis&
     if (loss && enacted.loss_tokens > 0) list.emplace_back("loss-over", absl::StrCat(enacted.loss_tokens, " tokens"));
   }
   AddSettings(run, analysis.info.from_record, list);
+  if (!analysis.info.from_record) {
+    list.emplace_back("margin", MarginText(ListsTensors(enacted.assumptions), /*training=*/true));
+  }
   const auto& settled = enacted.assumptions;
   if (std::find(settled.begin(), settled.end(), kNamesBySource) != settled.end()) {
     list.emplace_back("names", "from the file's source lines");
@@ -206,12 +210,16 @@ void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis&
   AddCommonAssumptions(workload, list);
 }
 
-void FillInferenceAssumptions(const Workload& workload, Analysis& analysis) {
+void FillInferenceAssumptions(const Workload& workload, const Enacted& enacted, Analysis& analysis) {
   // A session runs the file's own operators: no framework's choices are in its figures.
   if (RuntimeOf(workload).eager) {
     Run run = workload.run;
     run.training = false;
     AddSettings(run, analysis.info.from_record, analysis.assumptions);
+    if (!analysis.info.from_record) {
+      analysis.assumptions.emplace_back("margin",
+                                        MarginText(ListsTensors(enacted.assumptions), /*training=*/false));
+    }
   }
   AddCommonAssumptions(workload, analysis.assumptions);
 }

@@ -35,7 +35,7 @@ inline constexpr std::string_view kSegmentKeeps = " keeping ";
 void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis& analysis);
 
 // Of an inference without a training step beside it.
-void FillInferenceAssumptions(const Workload& workload, Analysis& analysis);
+void FillInferenceAssumptions(const Workload& workload, const Enacted& enacted, Analysis& analysis);
 
 // What a record says is neither assumed nor changed by the options that tell of what an export has lost.
 void NoteIdleOptions(const Run& run, std::vector<Diagnostic>& diagnostics);

@@ -200,7 +200,7 @@ absl::Status Study::AddInference(const Workload& workload, Analysis& analysis) {
     CopyModelFacts(*enacted, analysis);
     // What an export lost of the framework's program changes nothing in a session.
     if (RuntimeOf(workload).eager) CopyFindings(*enacted, analysis);
-    FillInferenceAssumptions(workload, analysis);
+    FillInferenceAssumptions(workload, *enacted, analysis);
   }
   ASSIGN_OR_RETURN(Shared<RunFigures> figures, Figures(one));
   analysis.parts.push_back({kInferencePart, WithAtLeast(IsLowerBound(analysis.diagnostics), std::move(figures))});

@@ -95,10 +95,11 @@ def run_json(arguments: list[str]) -> dict[str, Any]:
     except ValueError:
         answer = {}
     if "error" in answer or done.returncode not in (_DONE, _NO) or not answer:
-        told = answer.get("error", {})
-        message = told.get("message") or done.stderr.strip() or f"{NAME} ended with {done.returncode} and said nothing"
-        details = [_as_keywords(str(d)) for d in told.get("details", [])]
-        raise Error("\n  ".join([message, *details]), told.get("code", "program-failed"), done.returncode)
+        reported = answer.get("error", {})
+        silent = f"{NAME} ended with {done.returncode} and said nothing"
+        message = reported.get("message") or done.stderr.strip() or silent
+        details = [_as_keywords(str(d)) for d in reported.get("details", [])]
+        raise Error("\n  ".join([message, *details]), reported.get("code", "program-failed"), done.returncode)
     return answer
 
 

@@ -22,7 +22,7 @@ def analyze(x: Any, *args: Any, kwargs: dict[str, Any] | None = None, batch_dim:
 
     Args:
       x: path of an .onnx or .eager file, an onnx.ModelProto, a Record, or a torch.nn.Module, which is recorded first.
-      args, kwargs, batch_dim, free: example inputs of a module, as in record(); their batch is asked about unless
+      args, kwargs, batch_dim, free: example inputs of a module, as in record(); their batch is requested unless
         `batch` is another. With free={"seq": 1}, dim="seq=2048" asks for a length. Tensors by name are inputs too:
         analyze(model, input_ids=ids, attention_mask=mask); other keyword inputs are in kwargs.
       options: those of the command line with underscores: batch=64, optimizer="adam", gpu="a100", amp="bf16" ...;
@@ -32,7 +32,7 @@ def analyze(x: Any, *args: Any, kwargs: dict[str, Any] | None = None, batch_dim:
     Raises:
       Error: with the program's code, such as "not-found" or "unknown-gpu"; CannotRecord for a module.
     """
-    return _asked([], [x], args, kwargs, batch_dim, free, options)
+    return _answered([], [x], args, kwargs, batch_dim, free, options)
 
 
 @reported
@@ -40,14 +40,14 @@ def plan(x: Any, *args: Any, budget: str | None = None, kwargs: dict[str, Any] |
          free: dict[str, Any] | None = None, **options: Any) -> Plan:
     """A checkpoint plan within `budget` ("4GiB"), the trade-off curve, and the code to apply; plan(...).apply(model)
     does. Arguments as of analyze."""
-    return _asked(["plan"], [x], args, kwargs, batch_dim, free, {"budget": budget, **options})
+    return _answered(["plan"], [x], args, kwargs, batch_dim, free, {"budget": budget, **options})
 
 
 @reported
 def fit(x: Any, *args: Any, kwargs: dict[str, Any] | None = None, batch_dim: Any = 0,
         free: dict[str, Any] | None = None, **options: Any) -> Fit:
     """The batches that fit gpu="..." or gpu_memory="24GiB": safe, expected, impossible. Arguments as of analyze."""
-    return _asked(["fit"], [x], args, kwargs, batch_dim, free, options)
+    return _answered(["fit"], [x], args, kwargs, batch_dim, free, options)
 
 
 @reported
@@ -57,10 +57,10 @@ def compare(a: Any, b: Any = None, *args: Any, kwargs: dict[str, Any] | None = N
 
     Prediction against reality: b is the path of a snapshot (torch.cuda.memory._dump_snapshot), or None beside
     measured="5.61GiB" (torch.cuda.max_memory_allocated()); the answer is then in `measured`."""
-    return _asked(["compare"], [a] if b is None else [a, b], args, kwargs, batch_dim, free, options)
+    return _answered(["compare"], [a] if b is None else [a, b], args, kwargs, batch_dim, free, options)
 
 
-def _asked(command: list[str], models: list[Any], args: Any, kwargs: dict[str, Any] | None, batch_dim: Any,
+def _answered(command: list[str], models: list[Any], args: Any, kwargs: dict[str, Any] | None, batch_dim: Any,
            free: dict[str, Any] | None, options: dict[str, Any]) -> Any:
     files = tempfile.TemporaryDirectory(prefix="onnx-mem-")
     inputs, options = _examples.split(options)
@@ -99,8 +99,8 @@ def _batch_of_examples(models: Any, args: Any, kwargs: dict[str, Any], batch_dim
 
 def _precisions(options: Any) -> tuple[str, ...]:
     """What the options ask of a module, which can be recorded so."""
-    asked = (("", options.get("dtype")), ("amp-", options.get("amp")))
-    return tuple(prefix + name for prefix, name in asked if name in ("bf16", "fp16"))
+    requested = (("", options.get("dtype")), ("amp-", options.get("amp")))
+    return tuple(prefix + name for prefix, name in requested if name in ("bf16", "fp16"))
 
 
 def _as_word(path: str) -> str:

@@ -73,7 +73,7 @@ def export(model: torch.nn.Module, args: Any = (), *rest: Any, path: Any = None,
       free: as in record(): {"seq": 1} has --dim seq=2048 ask for another length.
       loss: a callable of the model's output that gives the scalar that is trained on, or (callable, target, ...): it is
         called with the output and the targets, which have the batch as their first dimension. Without it, the model's
-        own loss where it returns one, else whatever onnx-mem is told with --loss.
+        own loss where it returns one, else whatever --loss says.
       precisions: as in record(): what --dtype and --amp then ask of the record is exact too.
       weights: also write the weights; without, the file names a data file that does not exist.
 

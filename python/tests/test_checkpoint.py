@@ -4,10 +4,11 @@ import io
 import pickle
 import warnings
 
-import onnx_mem
 import pytest
 import torch
 from torch import nn
+
+import onnx_mem
 
 
 class Net(nn.Module):

@@ -3,8 +3,9 @@ import json
 import sys
 import types
 
-import onnx_mem
 import pytest
+
+import onnx_mem
 from onnx_mem import _program
 
 PROGRAM = '''#!{python}

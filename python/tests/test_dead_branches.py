@@ -1,9 +1,10 @@
 """Branches that no output needs, against real steps on the CPU: the allocator's own count, told by the profiler."""
-import onnx_mem
 import pytest
 import torch
 from torch import nn
 from torch.profiler import profile
+
+import onnx_mem
 
 BATCH = 1024
 

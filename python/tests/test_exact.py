@@ -1,12 +1,13 @@
 """What the program says of a record is what the model's own code takes, to the byte, at a batch that was not recorded.
 
 Each module has one habit that a record once had wrong."""
-import onnx_mem
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 from torch.autograd import Function
+
+import onnx_mem
 
 UNSEEN = 7
 TRAINING = ("peak_bytes", "first_step_peak_bytes", "saved_activation_bytes")

@@ -1,10 +1,11 @@
 """Files with a record in them."""
 import onnx
-import onnx_mem
 import pytest
 import torch
 import torch.nn.functional as F
 from models import SMALL
+
+import onnx_mem
 from onnx_mem import metadata
 
 

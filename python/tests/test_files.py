@@ -3,8 +3,9 @@ import ast
 import pathlib
 import re
 
-import onnx_mem
 import pytest
+
+import onnx_mem
 
 TESTDATA = pathlib.Path(__file__).resolve().parents[2] / "testdata"
 LENET = TESTDATA / "models" / "lenet5.train.ts.op17.onnx"

@@ -1,8 +1,9 @@
 """A second free size: a record asked at another length is the record that is made there."""
-import onnx_mem
 import pytest
 import torch
 from torch import nn
+
+import onnx_mem
 
 SMALL = dict(hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64, vocab_size=100)
 

@@ -1,8 +1,9 @@
 """--lora on a record of the base model is what a model with adapters takes."""
-import onnx_mem
 import pytest
 import torch
 from torch import nn
+
+import onnx_mem
 
 RANK = 4
 

@@ -4,13 +4,14 @@ import contextlib
 import json
 import pathlib
 
-import onnx_mem
 import pytest
 import torch
 import torch.utils.checkpoint
 from models import SMALL
-from onnx_mem._measure.storages import StorageTracker
 from torch import nn
+
+import onnx_mem
+from onnx_mem._measure.storages import StorageTracker
 
 RECORDS = pathlib.Path(__file__).resolve().parents[2] / "testdata" / "records"
 

@@ -2,11 +2,12 @@
 import random
 import warnings
 
-import onnx_mem
 import pytest
 import torch
 from models import SMALL
 from torch import nn
+
+import onnx_mem
 
 
 def lines_of(name, mode="train"):

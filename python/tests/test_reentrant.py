@@ -1,9 +1,10 @@
 """torch.utils.checkpoint(use_reentrant=True) in a model's code: what the program says is what the step takes."""
-import onnx_mem
 import pytest
 import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
+
+import onnx_mem
 
 
 class Block(nn.Module):

@@ -1,8 +1,9 @@
 """A record replayed takes what the model's own code takes, to the byte, at a batch that the recorder never saw."""
-import onnx_mem
 import pytest
 import torch
 from models import SMALL
+
+import onnx_mem
 from onnx_mem._record.check import replayed, trace
 
 UNSEEN = 11

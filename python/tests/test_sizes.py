@@ -1,6 +1,7 @@
 """Sizes as functions of a length."""
-import onnx_mem
 import pytest
+
+import onnx_mem
 from onnx_mem._record.sizes import at_length, fit_lengths
 from onnx_mem._record.text import number
 

@@ -1,8 +1,9 @@
 """The text says everything that the record holds."""
 import pathlib
 
-import onnx_mem
 import pytest
+
+import onnx_mem
 
 RECORDS = sorted((pathlib.Path(__file__).resolve().parents[2] / "testdata" / "records").glob("*.eager"))
 

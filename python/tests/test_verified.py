@@ -1,10 +1,11 @@
 """verify(): the program's answer from a record against the model, and the first operator at which the two part."""
-import onnx_mem
 import pytest
 import torch
+from torch import nn
+
+import onnx_mem
 from onnx_mem._measure.storages import Moment
 from onnx_mem._record.verified import first_difference
-from torch import nn
 
 
 def course(*live, phase="forward"):

@@ -185,8 +185,9 @@ std::string AssumesText(const Report& report, size_t notes_left_out, const Scree
   Report shown;
   static const std::set<std::string_view> kPlain = {"auto", "file", "none", "pytorch", "ort", "gpu"};
   for (const auto& assumption : report.assumptions) {
-    // Names that the file tells are no choice.
-    if (!kPlain.contains(assumption.second) && assumption.first != "names") shown.assumptions.push_back(assumption);
+    // Names that the file tells are no choice, and the margin is in the range.
+    const bool is_choice = assumption.first != "names" && assumption.first != "margin";
+    if (!kPlain.contains(assumption.second) && is_choice) shown.assumptions.push_back(assumption);
   }
   std::string text = AssumptionsText(shown);
   const PartSummary& main = MainPart(report.runs.front());

@@ -93,9 +93,9 @@ void MeasureModel(const std::string& root, const Json& model, Tally& tally) {
 }
 
 TEST(MeasuredCheckpoints, PeakAndRecomputeAreWhatWasMeasured) {
-  const std::string root = std::string(ONNX_MEM_SOURCE_DIR) + "/../shared/truth/";
+  const std::string root = ONNX_MEM_UNPACKED_DIR "/truth/";
   std::ifstream file(root + "truth.json");
-  if (!file) GTEST_SKIP() << "no measurements here";
+  ASSERT_TRUE(file);
   const Json truth = Json::parse(file);
   Tally tally;
   for (const auto& [name, model] : truth.at("models").items()) {

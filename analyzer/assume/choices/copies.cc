@@ -16,4 +16,15 @@ bool LeaveOutCopies(Lowered& lowered) {
   return any;
 }
 
+bool WriteIntoBuffers(Lowered& lowered) {
+  bool any = false;
+  for (Node& node : lowered.graph.nodes) {
+    if ((node.op != "index_put" && node.op != "scatter") || node.inputs.empty() || !node.inputs[0].valid()) continue;
+    const TensorId into = node.inputs[0];
+    if (lowered.kinds[into] != TensorKind::kBuffer || lowered.graph.tensors[into].producer.valid()) continue;
+    any |= node.attributes.insert({"inplace", int64_t{1}}).second;
+  }
+  return any;
+}
+
 }  // namespace onnx_mem

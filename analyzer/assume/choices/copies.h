@@ -15,6 +15,12 @@ namespace onnx_mem {
 // none.
 bool LeaveOutCopies(Lowered& lowered);
 
+// Values that are written into a stored buffer of the module change it where it lies: dynamo's exporter and the tracer
+// write a new tensor. False if there are none.
+//
+//   self.cached[:n] = table     slice_scatter(b_cached, table), or ScatterND
+bool WriteIntoBuffers(Lowered& lowered);
+
 }  // namespace onnx_mem
 
 #endif  // ONNX_MEM_ANALYZER_ASSUME_CHOICES_COPIES_H_

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/assume/choices/unread_buffers.h"
+#include "analyzer/exported/value_names.h"
 #include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
@@ -73,6 +74,20 @@ bool TrainConstantWeights(Lowered& lowered) {
   bool any = false;
   for (TensorId id(0); lowered.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
     if (!IsConstantWeight(lowered.graph, lowered.kinds, id)) continue;
+    lowered.kinds[id] = TensorKind::kParameter;
+    any = true;
+  }
+  return any;
+}
+
+bool TrainComputed(Lowered& lowered) {
+  bool any = false;
+  for (TensorId id(0); lowered.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
+    const Tensor& tensor = lowered.graph.tensors[id];
+    const bool is_stored = tensor.role == TensorRole::kInitializer && lowered.kinds[id] == TensorKind::kBuffer;
+    // A path is that of a buffer of the module, "bn.running_mean"; "val_3" is a number of the code.
+    const bool is_result = tensor.name.find('.') == std::string::npos && !IsExporterName(tensor.name);
+    if (!is_stored || !IsFloating(tensor.dtype) || !is_result) continue;
     lowered.kinds[id] = TensorKind::kParameter;
     any = true;
   }

@@ -26,6 +26,12 @@ std::optional<Diagnostic> FindConstantWeights(const Lowered& lowered);
 // Trains them all. False if there is none.
 bool TrainConstantWeights(Lowered& lowered);
 
+// Where the module has parameters that the file has not: trains the stored numbers that stand for no buffer, which the
+// exporter may have computed of those. False if there is none.
+//
+//   y = einsum(x, "softmax")     softmax(self.mixer) of a parameter
+bool TrainComputed(Lowered& lowered);
+
 }  // namespace onnx_mem
 
 #endif  // ONNX_MEM_ANALYZER_ASSUME_CHOICES_LOOSE_PARAMETERS_H_

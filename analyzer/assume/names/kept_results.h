@@ -1,12 +1,9 @@
 // Results that the code around a module call keeps although no node reads them any more. Nothing in a file says so: it
 // is how transformers (modeling_*.py, cache_utils.py) and models built in its way are written. Likely, not certain.
 //
-//   x, _ = self.self_attn(x)                 attention written out hands its weights back beside its result; the layer
-//                                            holds both until it returns
 //   key, value = cache.update(key, value)    a decoder keeps keys and values of every layer until the model returns;
 //                                            the first update concatenates with nothing, so it copies
 //   outputs = self.model(ids)                a head keeps the output object of its base model until it returns itself
-//   return Output(x, encoder_output)         and with it what the encoder made for the decoder
 //   hidden = embeds = self.embed(ids)        what enters the first of a stack of layers has a name of its own, beside
 //   for layer in self.layers: hidden = ...   the one that the loop assigns anew
 #ifndef ONNX_MEM_ANALYZER_ASSUME_NAMES_KEPT_RESULTS_H_
@@ -23,8 +20,9 @@ namespace onnx_mem::names {
 // of the code that it is handed to are known (source_names.h): what is asked is who else keeps it.
 int32_t KeptUntil(const Graph& graph, const Calls& calls, TensorId id, bool names_known = false);
 
-// Whether a node is the softmax of an attention that hands its weights back beside its result.
-bool HandsWeightsBack(const Graph& graph, const Node& node);
+// The last node during which attention's weights `id` may be held by layers that they are handed back to, as a second
+// result that nobody reads: x, _ = self.self_attn(x). Possible where attention scales its scores; -1 elsewhere.
+int32_t MayBeHandedBackUntil(const Graph& graph, const Calls& calls, TensorId id);
 
 }  // namespace onnx_mem::names
 

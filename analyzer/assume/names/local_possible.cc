@@ -1,11 +1,14 @@
 // The part of locals.h about what may be: names that nothing tells of, but that code like this may give.
 #include <algorithm>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/hash/hash.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/string_view.h"
+#include "analyzer/assume/names/contains.h"
 #include "analyzer/assume/names/locals.h"
 
 namespace onnx_mem::names {
@@ -23,7 +26,19 @@ bool AnyTwoOverlap(std::vector<Life> lives) {
   return false;
 }
 
+// "output.LayerNorm", "input_layernorm", "norm2": a norm by its name, whatever operators it runs.
+bool IsNorm(std::string_view call) {
+  const size_t dot = call.rfind('.');
+  const std::string name = absl::AsciiStrToLower(absl::string_view(call.data(), call.size()));
+  return name.find("norm", dot == std::string_view::npos ? 0 : dot) != std::string::npos;
+}
+
 }  // namespace
+
+bool Locals::IsNormCall(int32_t unit, const Home& home) const {
+  const int32_t call = calls_.UnitCall(unit, home.depth);
+  return call >= 0 && (Contains(kNorms, graph_.nodes[NodeId(unit)].op) || IsNorm(calls_.span(call).name));
+}
 
 // b1 = self.b1(x); b2 = self.b2(b1); ...; y = self.last(b1 + b7): read again behind more steps than a residual branch
 // in one function has (norm, layer, dropout, scale).

@@ -2,12 +2,10 @@
 // few habits of forward code that carry over to models which no rule had seen (docs/accuracy-reasons.md). Likely, not
 // certain: the certain part is in calls.h, and the interval of a peak is made without them.
 //
-//   x1, x2 = x.chunk(2, 1)                  pieces of a split are names, until the function returns
 //   feats = [f(x) for f in self.branches]   named parts of a concatenation outlive it
 //   q, k, v                                 what a matrix product of two activations reads has names
 //   self.norm(a + b)                        a and b are names until the statement is done
 //   x = F.relu(self.bn(self.conv(x)))       so is x
-//   x + self.drop(self.mlp(self.norm(x)))   a sum in a call holds its operands until the call returns
 //   mu, logvar = self.mu(h), self.var(h)    what several statements read is a name
 //   for conv in self.convs: y = conv(x)     a name ends when the next round of the loop assigns it
 #ifndef ONNX_MEM_ANALYZER_ASSUME_NAMES_LOCALS_H_
@@ -59,8 +57,6 @@ class Locals {
   TensorId OnlyResultFrom(int32_t begin, int32_t unit_end) const;
   bool IsTurnedForProduct(TensorId id, int32_t product) const;
   bool StandsInProduct(TensorId id, int32_t product) const;
-  bool IsExponentiated(TensorId id) const;
-  bool FeedsGaussian(TensorId id) const;
   bool IsPassedOn(int32_t call, const Home& home) const;
   bool IsNamed(TensorId id, const Home& home) const;
   // local_statements.cc
@@ -70,17 +66,10 @@ class Locals {
   int32_t NextInStatement(int32_t unit, const Home& home) const;
   bool IsScaledForSkip(int32_t maker, int32_t reader, const Home& home) const;
   int32_t EndOfStatement(TensorId id, const Home& home) const;
-  int32_t EndOfPreactivation(TensorId id, const Home& home) const;
   int32_t EndOfNestedCalls(int32_t unit, const Home& home) const;
   bool IsWrappedElsewhere(int32_t norm, const Home& home) const;
-  // local_sums.cc
-  bool IsResidual(NodeId sum) const;
-  bool IsNormCall(int32_t unit, const Home& home) const;
-  int32_t HeldBySumInCall(TensorId id) const;
   // local_lists.cc
   bool NamesItsParts(int32_t cat, int32_t call, const Home& home) const;
-  bool IsSplitPiece(TensorId id) const;
-  bool IsCutUp(TensorId id) const;
   bool IsToken(TensorId id) const;
   bool StandsInList(TensorId id, const Node& cat) const;
   bool IsEncoding(TensorId id) const;
@@ -95,8 +84,8 @@ class Locals {
   static bool IsProduct(const Node& node);
   const Node* Maker(TensorId id) const;
   bool IsSoftmaxOfSum(TensorId id) const;
-  bool ActivatesBesideAttention(int32_t linear, int32_t activation, const Home& home) const;
   // local_possible.cc
+  bool IsNormCall(int32_t unit, const Home& home) const;
   using Round = std::pair<int32_t, size_t>;  // a frame, and what its code does in each round of a loop
   bool ReadsLate(TensorId id, const Home& home) const;
   size_t RoundSignature(TensorId id) const;
@@ -124,12 +113,11 @@ class Locals {
   // Frames and names (without digits) of norms whose result a function wraps: F.relu(self.bn1(self.conv1(x))).
   std::set<std::pair<int32_t, std::string>> wrapped_norms_;
   std::set<int32_t> skip_frames_;
-  std::set<int32_t> naming_frames_;                     // functions that read several values late
-  std::set<Round> collected_;                           // whose results may all be in a list
-  absl::flat_hash_map<TensorId, int32_t> batch_ends_;   // of such a list, where the next one takes its name
-  absl::flat_hash_set<int32_t> encoders_;               // calls that give maps of several sizes
-  std::set<TensorId> popped_;                           // skips that a stack hands out once
-  mutable absl::flat_hash_map<TensorId, bool> cut_up_;  // whose slices are as large as it is
+  std::set<int32_t> naming_frames_;                    // functions that read several values late
+  std::set<Round> collected_;                          // whose results may all be in a list
+  absl::flat_hash_map<TensorId, int32_t> batch_ends_;  // of such a list, where the next one takes its name
+  absl::flat_hash_set<int32_t> encoders_;              // calls that give maps of several sizes
+  std::set<TensorId> popped_;                          // skips that a stack hands out once
   mutable absl::flat_hash_map<std::pair<int32_t, int32_t>, TensorId> only_results_;  // by first and last node of a call
 };
 

@@ -52,7 +52,8 @@ IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, NameRules rules) {
     release[id] = last;
     if (!names_more) continue;
     release[id] =
-        std::max(last, told ? locals->CallersListOf(id) : locals->PossibleNameOf(id, rules == NameRules::kWholeCalls));
+        std::max({last, MayBeHandedBackUntil(graph, calls, id),
+                  told ? locals->CallersListOf(id) : locals->PossibleNameOf(id, rules == NameRules::kWholeCalls)});
   }
   for (TensorId id : graph.outputs) release[id] = static_cast<int32_t>(graph.nodes.size());
   return release;

@@ -1,6 +1,7 @@
 #include "analyzer/assume/table/assumptions.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,7 @@
 #include "analyzer/assume/choices/loose_parameters.h"
 #include "analyzer/assume/choices/written_out.h"
 #include "analyzer/assume/names/releases.h"
+#include "analyzer/assume/table/margins.h"
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/draft/source_inplace.h"
 #include "analyzer/ops/ops.h"
@@ -19,6 +21,11 @@ namespace onnx_mem {
 namespace {
 
 constexpr double kUsualDropout = 0.1;
+
+constexpr std::array<Alternative, 2> Ways(const Margin& margin) {
+  return {Alternative{.towards = Towards::kLess, .percent = margin.less_percent},
+          Alternative{.towards = Towards::kMore, .percent = -margin.more_percent}};
+}
 
 // --- the runs in which a fact is the other way
 
@@ -100,7 +107,8 @@ int64_t BytesOfUnread(const Lowered& lowered) { return -lowered.unread_parameter
 int64_t BytesOfUnreadBuffers(const Lowered& lowered) { return -lowered.unread_buffer_bytes; }
 
 bool IsInPlaceOpen(const Run& run, const Lowered&) { return run.inplace.empty() || run.inplace == "auto"; }
-bool IsNothingFrozen(const Run& run, const Lowered&) { return run.freeze.empty(); }  // else the user has said it
+// Else the user has said it.
+bool IsNothingFrozen(const Run& run, const Lowered&) { return run.freeze.empty(); }
 bool IsAttentionOpen(const Run& run, const Lowered&) { return run.attention == AttentionKernel::kAuto; }
 // A file without a list of the module's parameters: nothing is said of what it has not.
 bool IsNoneListed(const Run&, const Lowered& lowered) {
@@ -108,6 +116,8 @@ bool IsNoneListed(const Run&, const Lowered& lowered) {
                       [](const Diagnostic& d) { return d.code == Code::kParameterUnread; });
 }
 bool IsAlwaysOpen(const Run&, const Lowered&) { return true; }
+bool IsListed(const Run&, const Lowered& lowered) { return ListsTensors(lowered.assumptions); }
+bool IsUnlisted(const Run&, const Lowered& lowered) { return !ListsTensors(lowered.assumptions); }
 bool HasSwapped(const Run&, const Lowered& lowered) {
   return std::any_of(lowered.graph.nodes.begin(), lowered.graph.nodes.end(),
                      [](const Node& node) { return IntAttribute(node, kMaybeSwapped, 0) == 1; });
@@ -137,12 +147,11 @@ constexpr Alternative kNamesOfTraining[] = {
     {.towards = Towards::kLess, .habit = true, .lowered = NameNothing},
     {.towards = Towards::kMore, .habit = true, .lowered = NameAllInCalls},
 };
-// Masks and tables that code keeps for the next run, copies for the order of memory, states of random generators: no
-// export shows them, and each is small.
-constexpr Alternative kSmallThings[] = {
-    {.towards = Towards::kLess, .percent = 1},
-    {.towards = Towards::kMore, .percent = -1},
-};
+constexpr auto kSeenTraining = Ways(kListedTraining), kSeenInference = Ways(kListedInference);
+constexpr auto kUnseenTraining = Ways(kUnlistedTraining), kUnseenInference = Ways(kUnlistedInference);
+// Nothing bounds what was not counted at all: no verdict that needs the upper end is to be sure.
+constexpr Alternative kMuchMore[] = {{.towards = Towards::kMore, .percent = -300}};
+constexpr Alternative kNowTrained[] = {{.towards = Towards::kMore, .lowered = TrainComputed}};
 constexpr Alternative kComputed[] = {{.towards = Towards::kLess, .bytes = BytesOfComputed}};
 constexpr Alternative kDropoutTaken[] = {
     {.words = "with --dropout file", .run = DropNothing},
@@ -173,6 +182,7 @@ constexpr Alternative kLooseFrozen[] = {{.towards = Towards::kLess, .lowered = F
 constexpr Alternative kUnread[] = {{.towards = Towards::kMore, .bytes = BytesOfUnread}};
 constexpr Alternative kUnreadBuffers[] = {{.towards = Towards::kMore, .bytes = BytesOfUnreadBuffers}};
 constexpr Alternative kNoCopies[] = {{.towards = Towards::kLess, .lowered = LeaveOutCopies}};
+constexpr Alternative kIntoBuffers[] = {{.towards = Towards::kLess, .lowered = WriteIntoBuffers}};
 constexpr Alternative kFusedAttention[] = {{.lowered = MakeAttentionRowsDense}};
 constexpr Alternative kWrittenOut[] = {{.towards = Towards::kLess, .bytes = BytesOfWrittenOut}};
 constexpr Alternative kDetached[] = {{.towards = Towards::kLess, .bytes = BytesWithoutDetach}};
@@ -202,6 +212,7 @@ constexpr Assumption kAssumptions[] = {
     {.fact = "order of operands", .alternatives = kSwapped, .open = HasSwapped},
     {.fact = "order of operands", .inference = false, .alternatives = kOtherOrder, .open = IsAlwaysOpen},
     {.fact = "contiguous copies", .alternatives = kNoCopies, .open = IsAlwaysOpen},
+    {.fact = "writes into buffers", .training = false, .alternatives = kIntoBuffers, .open = IsAlwaysOpen},
     {.fact = "attention kernel", .alternatives = kFusedAttention, .open = IsAttentionOpen},
     {.fact = "detach", .inference = false, .alternatives = kDetached, .open = IsAlwaysOpen},
     {.fact = "functions that are written out", .inference = false, .alternatives = kWrittenOut, .open = IsAlwaysOpen},
@@ -217,8 +228,19 @@ constexpr Assumption kAssumptions[] = {
     {.fact = "Mish", .training = false, .alternatives = kMish, .open = MayBeSpelledOut<kMishOp>},
     {.fact = "GLU", .training = false, .alternatives = kGlu, .open = MayBeSpelledOut<kGluOp>},
     {.fact = "in-place activations", .training = false, .alternatives = kAnyInPlace, .open = IsInPlaceOpen},
-    {.fact = "what the exporter computed", .training = false, .alternatives = kComputed, .open = IsAlwaysOpen},
-    {.fact = "what no export shows", .alternatives = kSmallThings, .open = IsAlwaysOpen},
+    {.fact = "what the exporter computed", .alternatives = kComputed, .open = IsAlwaysOpen},
+    {.fact = "what the exporter computed",
+     .code = Code::kParameterUnread,
+     .inference = false,
+     .alternatives = kNowTrained},
+    {.fact = "what no export shows", .inference = false, .alternatives = kSeenTraining, .open = IsListed},
+    {.fact = "what no export shows", .training = false, .alternatives = kSeenInference, .open = IsListed},
+    {.fact = "what no export shows", .inference = false, .alternatives = kUnseenTraining, .open = IsUnlisted},
+    {.fact = "what no export shows", .training = false, .alternatives = kUnseenInference, .open = IsUnlisted},
+    {.fact = "sizes that are not known", .code = Code::kShapeUnknown, .alternatives = kMuchMore},
+    {.fact = "sizes that are not known", .code = Code::kUnknownSize, .alternatives = kMuchMore},
+    {.fact = "operators that are not known", .code = Code::kCustomOp, .alternatives = kMuchMore},
+    {.fact = "bodies of loops", .code = Code::kOpaqueSubgraph, .inference = false, .alternatives = kMuchMore},
     {.fact = "names of values",
      .inference = false,
      .forward_only = true,

@@ -112,8 +112,6 @@ constexpr Pattern kGelu[] = {
      "gelu{approximate='none'}(x)"},
     {"mul_scalar(mul(x,add_scalar(erf((div_scalar(x,1.41421356)|mul_scalar(x,0.70710678))),1)),0.5)",
      "gelu{approximate='none'}(x)"},
-    {"mul(mul_scalar(x,0.5),add_scalar(erf((div_scalar(x,1.41421356)|mul_scalar(x,0.70710678))),1))",
-     "gelu{approximate='none'}(x)"},
     {"mul(x,mul_scalar(add_scalar(tanh(mul_scalar(add(x,mul_scalar(mul(x,mul(x,x)),0.044715)),0.79788456)),1),0.5))",
      "gelu{approximate='tanh'}(x)"},
     {"mul_scalar(mul(x,add_scalar(tanh(mul_scalar(add(x,mul_scalar(mul(x,mul(x,x)),0.044715)),0.79788456)),1)),0.5)",

@@ -11,8 +11,6 @@ import os
 import pickle
 import warnings
 import weakref
-from collections.abc import Iterator
-from typing import Any
 
 import torch
 import torch.utils.checkpoint
@@ -24,7 +22,7 @@ _WAS_INPLACE = "_onnx_mem_inplace"
 _USED_CACHE = "_onnx_mem_use_cache"
 
 
-def apply(model: torch.nn.Module, plan: Any, export_wrapper: Any = "", settings: Any = None) -> Any:
+def apply(model, plan, export_wrapper="", settings=None):
     """Puts the segments of `plan` in torch.utils.checkpoint, or what they save on the host, and returns the model.
     `export_wrapper`: "m." where the plan's names begin with a class made for the export. `settings`: what the plan
     needs of the environment."""
@@ -32,7 +30,7 @@ def apply(model: torch.nn.Module, plan: Any, export_wrapper: Any = "", settings:
         raise ValueError("a plan has been applied to this model already; restore(model) takes it off")
     known, entries = _resolved(model, plan, export_wrapper)
     planned = _assigned(known, entries)
-    for module, (_kind, value) in planned.items():
+    for module, (kind, value) in planned.items():
         _check_can_be_planned(module, value)
     _check_units(model, planned)
     _check_settings(settings or {})
@@ -52,7 +50,7 @@ def apply(model: torch.nn.Module, plan: Any, export_wrapper: Any = "", settings:
     return model
 
 
-def restore(model: torch.nn.Module) -> Any:
+def restore(model):
     """Takes a plan off again: classes and flags are what they were. Returns the model."""
     for name, module in model.named_modules():
         if _SEGMENT in module.__dict__ and "_onnx_mem_base" not in type(module).__dict__:
@@ -72,7 +70,7 @@ def restore(model: torch.nn.Module) -> Any:
 
 # ---------------------------------------------------------------------------------------------- the plan on the model
 
-def _resolved(model: torch.nn.Module, plan: Any, export_wrapper: Any) -> Any:
+def _resolved(model, plan, export_wrapper):
     """({name: module}, [(entry, its modules' names in this model)])."""
     known = _known(model)
     names = [name for entry in plan for name in entry["modules"]]
@@ -93,7 +91,7 @@ def _resolved(model: torch.nn.Module, plan: Any, export_wrapper: Any) -> Any:
 _WRAPPERS = ("_orig_mod", "_fsdp_wrapped_module")    # of torch.compile, and of FSDP1 around each unit
 
 
-def _known(model: torch.nn.Module) -> Any:
+def _known(model):
     """Modules by their paths, without the parts that wrappers within the model add to them."""
     known = {}
     for name, module in model.named_modules(remove_duplicate=False):
@@ -101,7 +99,7 @@ def _known(model: torch.nn.Module) -> Any:
     return known
 
 
-def _renamings(known: Any, names: Any, export_wrapper: Any) -> Iterator[Any]:
+def _renamings(known, names, export_wrapper):
     """Ways from the plan's names to this model's: as they are; within a wrapper (DistributedDataParallel's "module."),
     or without the first part of the export's names, which may be a class made for it; within an attribute that holds
     the model ("model." of a LightningModule); or without such an attribute that the analysed one had."""
@@ -125,12 +123,12 @@ def _renamings(known: Any, names: Any, export_wrapper: Any) -> Iterator[Any]:
             yield {name: wrapper + short for name, short in rest.items()}
 
 
-def _check_sizes(known: Any, entries: Any) -> None:
+def _check_sizes(known, entries):
     """The first module whose parameters are not those of the analysed one is named."""
     if any(_is_a(module, "FullyShardedDataParallel") for module in known.values()):
         return    # their parameters are slices of flat ones
     for entry, names in entries:
-        for name, told in zip(names, entry.get("parameters", []), strict=False):
+        for name, told in zip(names, entry.get("parameters", [])):
             own = sum(p.numel() for p in known[name].parameters())
             differs = f"{name!r} has {own:,} parameters, in the analysed model {told:,}"
             if own < told:
@@ -139,12 +137,12 @@ def _check_sizes(known: Any, entries: Any) -> None:
                 warnings.warn(differs + ": if that is another model, the plan's figures are not its own", stacklevel=4)
 
 
-def _assigned(known: Any, entries: Any) -> Any:
+def _assigned(known, entries):
     """{module: (kind, value)}: how each entry is put on the model. A module alone is one call; of children of one
     nn.Sequential the parent makes one; of other modules the first computes all, and the others hand its result on."""
     planned, runs = {}, {}
 
-    def put(name: str, module: torch.nn.Module, kind: str, value: Any) -> None:
+    def put(name, module, kind, value):
         if module in planned:
             raise ValueError(f"{name!r} is in two segments of the plan, maybe under another name")
         planned[module] = (kind, value)
@@ -171,27 +169,27 @@ def _assigned(known: Any, entries: Any) -> Any:
         elif len(names) == 1:
             put(names[0], modules[0], "module", value)
         else:
-            for i, (name, module) in enumerate(zip(names, modules, strict=False)):
+            for i, (name, module) in enumerate(zip(names, modules)):
                 put(name, module, "follower" if i else "head", {**value, "chain": modules})
     for parent, value in runs.items():
         put("the parent of " + value[0]["modules"][0], parent, "children", value)
     return planned
 
 
-def _draws(module: torch.nn.Module) -> Any:
+def _draws(module):
     """Random numbers, as far as a module's settings tell: dropout, stochastic depth."""
     rates = (getattr(module, name, 0) for name in ("p", "drop_prob", "dropout", "attn_drop", "attention_dropout"))
     return any(isinstance(rate, float) and rate > 0 for rate in rates)
 
 
-def _parent_of_run(known: Any, names: Any) -> Any:
+def _parent_of_run(known, names):
     parents = {name.rpartition(".")[0] for name in names}
     parent = known.get(parents.pop()) if len(parents) == 1 else None
     plain = isinstance(parent, torch.nn.Sequential) and type(parent).forward is torch.nn.Sequential.forward
     return parent if plain else None
 
 
-def _check_can_be_planned(module: torch.nn.Module, value: Any) -> None:
+def _check_can_be_planned(module, value):
     name = (value[0] if isinstance(value, list) else value)["modules"][0]
     if isinstance(module, torch.jit.ScriptModule):
         raise ValueError(f"{name!r} is a ScriptModule, whose forward cannot be wrapped; apply the plan before "
@@ -203,10 +201,10 @@ def _check_can_be_planned(module: torch.nn.Module, value: Any) -> None:
                          "it")
 
 
-def _check_units(model: torch.nn.Module, planned: Any) -> None:
+def _check_units(model, planned):
     """FSDP gathers a unit's parameters where the unit is called. Of modules that are computed as one, all but the first
     are not called."""
-    for _module, (kind, value) in planned.items():
+    for module, (kind, value) in planned.items():
         if kind != "head":
             continue
         units = {_unit_of(model, m) for m in value["chain"]}
@@ -216,7 +214,7 @@ def _check_units(model: torch.nn.Module, planned: Any) -> None:
                              "modules, or make them one unit")
 
 
-def _unit_of(model: torch.nn.Module, module: torch.nn.Module) -> Any:
+def _unit_of(model, module):
     """The innermost module that FSDP shards as one and that holds `module`, maybe itself; None without one."""
     unit, held = None, sum(1 for _ in model.modules()) + 1
     for m in model.modules():
@@ -227,12 +225,12 @@ def _unit_of(model: torch.nn.Module, module: torch.nn.Module) -> Any:
     return unit
 
 
-def _is_a(module: torch.nn.Module, *names: Any) -> Any:
+def _is_a(module, *names):
     """By name: the classes of FSDP2 and FSDP1 are in packages that need not be there."""
     return any(c.__name__ in names for c in type(module).__mro__)
 
 
-def _check_settings(settings: Any) -> None:
+def _check_settings(settings):
     """A plan's figures hold with its settings alone, which are read before anything runs on the device."""
     for variable, value in settings.items():
         names = (variable, "PYTORCH_CUDA_ALLOC_CONF") if variable == "PYTORCH_ALLOC_CONF" else (variable,)
@@ -243,7 +241,7 @@ def _check_settings(settings: Any) -> None:
                           "there: set it before the process starts, or the step may take more memory", stacklevel=4)
 
 
-def _keep_input(name: str, module: torch.nn.Module) -> None:
+def _keep_input(name, module):
     """A segment that begins by writing over its input could not run again."""
     while isinstance(module, torch.nn.Sequential) and len(module) > 0:
         module = module[0]
@@ -251,14 +249,14 @@ def _keep_input(name: str, module: torch.nn.Module) -> None:
         _not_in_place(name, module)
 
 
-def _not_in_place(name: str, module: torch.nn.Module) -> None:
+def _not_in_place(name, module):
     module.inplace = False
     module.__dict__[_WAS_INPLACE] = True
     warnings.warn(f"the segment that begins with {name!r} would write over its input, which its second run needs: its "
                   f"{type(module).__name__} is no longer in place", stacklevel=2)
 
 
-def _put(module: torch.nn.Module, kind: str, value: Any) -> None:
+def _put(module, kind, value):
     if kind in ("head", "follower"):
         module.__dict__[_CHAIN] = tuple(value["chain"])
         value = {key: v for key, v in value.items() if key != "chain"}
@@ -266,16 +264,16 @@ def _put(module: torch.nn.Module, kind: str, value: Any) -> None:
     module.__class__ = _planned_class(type(module), kind)
 
 
-@functools.cache
-def _planned_class(base: Any, kind: str) -> Any:
+@functools.lru_cache(maxsize=None)
+def _planned_class(base, kind):
     """A subclass of `base` whose forward checkpoints."""
     run = _RUNS[kind]
 
     @functools.wraps(base.forward)
-    def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def forward(self, *args, **kwargs):
         return run(self, base.forward, args, kwargs)
 
-    def __reduce_ex__(self: Any, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol):
         made = base.__reduce_ex__(self, protocol)
         if made[0] is not copyreg.__newobj__:
             raise pickle.PicklingError(f"{base.__name__} pickles in a way of its own; restore(model) before it")
@@ -286,29 +284,29 @@ def _planned_class(base: Any, kind: str) -> Any:
     return type(base.__name__, (base,), names)
 
 
-def _new(base: Any, kind: str) -> Any:
+def _new(base, kind):
     cls = _planned_class(base, kind)
     return cls.__new__(cls)
 
 
 # ------------------------------------------------------------------------------------------------- forward as planned
 
-def _as_it_is() -> Any:
+def _as_it_is():
     """Nothing will be kept for a backward, or forward is only looked at."""
     exporting = getattr(torch.compiler, "is_exporting", lambda: False)
     return not torch.is_grad_enabled() or exporting() or torch.jit.is_tracing()
 
 
-def _run_module(self: Any, inner: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+def _run_module(self, inner, args, kwargs):
     if _as_it_is():
         return inner(self, *args, **kwargs)
 
-    def run(*args: Any, **kwargs: Any) -> Any:
+    def run(*args, **kwargs):
         return inner(self, *args, **kwargs)
     return _checkpointed(run, [self], getattr(self, _SEGMENT), args, kwargs)
 
 
-def _run_children(self: Any, inner: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+def _run_children(self, inner, args, kwargs):
     if _as_it_is():
         return inner(self, *args, **kwargs)
     x, = args
@@ -328,10 +326,10 @@ def _run_children(self: Any, inner: Any, args: Any, kwargs: dict[str, Any]) -> A
     return x
 
 
-def _run_of(children: Any, segment: Any, x: Any) -> Any:
+def _run_of(children, segment, x):
     modules = [child for _, child in children]
 
-    def run(x: Any) -> Any:
+    def run(x):
         for module in modules:
             x = module(x)
         return x
@@ -341,7 +339,7 @@ def _run_of(children: Any, segment: Any, x: Any) -> Any:
 _HANDED_ON = weakref.WeakKeyDictionary()    # by the first module of a chain: what the last one must be called with
 
 
-def _run_head(self: Any, inner: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+def _run_head(self, inner, args, kwargs):
     if _as_it_is():
         return inner(self, *args, **kwargs)
     chain, segment = getattr(self, _CHAIN), getattr(self, _SEGMENT)
@@ -353,7 +351,7 @@ def _run_head(self: Any, inner: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         raise RuntimeError(f"{names} are computed as one, so hooks of these modules would see the wrong tensors; "
                            "remove them, or use a plan of single modules")
 
-    def run(x: Any, *args: Any, **kwargs: Any) -> Any:
+    def run(x, *args, **kwargs):
         for module in chain:
             x = type(module)._onnx_mem_base.forward(module, x, *args, **kwargs)
         return x
@@ -363,7 +361,7 @@ def _run_head(self: Any, inner: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     return result
 
 
-def _run_follower(self: Any, inner: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+def _run_follower(self, inner, args, kwargs):
     if _as_it_is():
         return inner(self, *args, **kwargs)
     if torch.compiler.is_compiling():
@@ -371,8 +369,7 @@ def _run_follower(self: Any, inner: Any, args: Any, kwargs: dict[str, Any]) -> A
     chain = getattr(self, _CHAIN)
     result, args_0, kwargs_0 = _HANDED_ON.get(chain[0], (lambda: None, (), {}))
     same = len(args) == 1 + len(args_0) and result() is args[0] and kwargs.keys() == kwargs_0.keys()
-    same = same and all(a is b for a, b in zip(args[1:], args_0, strict=True))
-    same = same and all(kwargs[k] is kwargs_0[k] for k in kwargs)
+    same = same and all(a is b for a, b in zip(args[1:], args_0)) and all(kwargs[k] is kwargs_0[k] for k in kwargs)
     if not same:
         raise RuntimeError(f"{', '.join(getattr(self, _SEGMENT)['modules'])} do not run one after another on the same "
                            "arguments; checkpoint this run of modules where forward calls them")
@@ -381,7 +378,7 @@ def _run_follower(self: Any, inner: Any, args: Any, kwargs: dict[str, Any]) -> A
     return args[0]
 
 
-def _run_offloaded(self: Any, inner: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+def _run_offloaded(self, inner, args, kwargs):
     # A compiler plans the whole step's saved tensors itself: there they stay on the device.
     if _as_it_is() or torch.compiler.is_compiling():
         return inner(self, *args, **kwargs)
@@ -396,7 +393,7 @@ _RUNS = {"module": _run_module, "children": _run_children, "head": _run_head, "f
          "offload": _run_offloaded}
 
 
-def _checkpointed(run: Any, modules: Any, segment: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+def _checkpointed(run, modules, segment, args, kwargs):
     """`run`, which calls `modules`, in one checkpoint call."""
     # Arguments as they were at the first run: a dense block appends to the list that it hands to its layers.
     args, kwargs = [_unshared(arg) for arg in args], {key: _unshared(arg) for key, arg in kwargs.items()}
@@ -411,11 +408,11 @@ def _checkpointed(run: Any, modules: Any, segment: Any, args: Any, kwargs: dict[
     return torch.utils.checkpoint.checkpoint(run, *args, **options, **kwargs)
 
 
-def _unshared(value: Any) -> Any:
+def _unshared(value):
     return type(value)(value) if type(value) in (list, dict) else value
 
 
-def _contexts(modules: Any, segment: Any, keep: Any, inputs: Any) -> Any:
+def _contexts(modules, segment, keep, inputs):
     """What the first run and the second run under."""
     first, second = _FirstRun(modules, segment, inputs), _SecondRun(modules)
     if keep:
@@ -425,16 +422,16 @@ def _contexts(modules: Any, segment: Any, keep: Any, inputs: Any) -> Any:
 
 
 class _Together:
-    def __init__(self, *contexts: Any) -> None:
+    def __init__(self, *contexts):
         self.contexts = contexts
 
-    def __enter__(self) -> None:
+    def __enter__(self):
         with contextlib.ExitStack() as stack:
             for context in self.contexts:
                 stack.enter_context(context)
             self.stack = stack.pop_all()
 
-    def __exit__(self, *error: Any) -> Any:
+    def __exit__(self, *error):
         return self.stack.__exit__(*error)
 
 
@@ -444,10 +441,10 @@ _SEEN = weakref.WeakSet()    # modules whose first run has been looked at
 class _FirstRun:
     """Refuses, in forward, what a second run would compute differently: the segment writes its input or a buffer."""
 
-    def __init__(self, modules: Any, segment: Any, inputs: Any) -> None:
+    def __init__(self, modules, segment, inputs):
         self.modules, self.segment, self.inputs = modules, segment, inputs
 
-    def __enter__(self) -> None:
+    def __enter__(self):
         self.hooks, self.before = [], []
         if all(module in _SEEN for module in self.modules):
             return
@@ -462,15 +459,15 @@ class _FirstRun:
                                  if t is not None and b not in own]
         self.before = [_version(t) for _, t in self.tensors]
 
-    def keep_input(self, inputs: Any, module: torch.nn.Module, args: Any) -> None:
+    def keep_input(self, inputs, module, args):
         if any(t.untyped_storage()._cdata in inputs for t in _tensors(args)):
             _not_in_place(self.segment["modules"][0], module)
 
-    def __exit__(self, kind: str, *error: Any) -> None:
+    def __exit__(self, kind, *error):
         for hook in self.hooks:
             hook.remove()
         if kind is None and self.before:
-            for (name, t), version in zip(self.tensors, self.before, strict=False):
+            for (name, t), version in zip(self.tensors, self.before):
                 if _version(t) != version:
                     ends = self.segment["modules"][::len(self.modules) - 1 or 1]
                     raise RuntimeError(f"the segment {' to '.join(ends)} writes over {name}: a second run would start "
@@ -479,37 +476,37 @@ class _FirstRun:
         self.tensors, self.inputs = [], []
 
 
-def _tensors(value: Any) -> Any:
+def _tensors(value):
     if isinstance(value, torch.Tensor):
         return [value]
     values = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
     return [t for v in values for t in _tensors(v)]
 
 
-def _version(t: torch.Tensor) -> Any:
+def _version(t):
     return None if t.is_inference() else t._version
 
 
-def _has_statistics(module: torch.nn.Module) -> Any:
+def _has_statistics(module):
     return getattr(module, "track_running_stats", False)
 
 
 class _SecondRun:
     """Running statistics must not move a second time."""
 
-    def __init__(self, modules: Any) -> None:
+    def __init__(self, modules):
         self.modules = modules
 
-    def __enter__(self) -> None:
+    def __enter__(self):
         norms = [m for module in self.modules for m in module.modules() if _has_statistics(m)]
         self.kept = [(norm, norm.momentum, norm.num_batches_tracked) for norm in norms]
         for norm, _, count in self.kept:
             norm.momentum = 0.0
             norm.num_batches_tracked = count.clone() if isinstance(norm, torch.nn.SyncBatchNorm) else None
 
-    def __exit__(self, *error: Any) -> None:
-        for norm, momentum, batches in self.kept:
-            norm.momentum, norm.num_batches_tracked = momentum, batches
+    def __exit__(self, *error):
+        for norm, norm.momentum, norm.num_batches_tracked in self.kept:
+            pass
         self.kept = []
 
 
@@ -520,18 +517,18 @@ _LAST_CALL = {}         # by device: a weak reference to the offloaded call befo
 _STREAMS = {}           # by device: the stream on which storages move
 
 
-def _moves_aside(t: torch.Tensor) -> Any:
+def _moves_aside(t):
     """Its copies run beside the computation: on a CUDA device that is there."""
     return t.device.type == "cuda" and torch.cuda.is_available() and not isinstance(t, FakeTensor)
 
 
-def _stream(device: Any) -> Any:
+def _stream(device):
     if device not in _STREAMS:
         _STREAMS[device] = torch.cuda.Stream(device)
     return _STREAMS[device]
 
 
-def _whole(t: torch.Tensor) -> Any:
+def _whole(t):
     """The storage of `t` in a row."""
     return t.detach().as_strided((t.untyped_storage().nbytes() // t.element_size(),), (1,), 0)
 
@@ -540,7 +537,7 @@ class _Stored:
     """A storage that a call saved: on the device until it has been copied, then on the host alone, from the call's
     backward on both. Goes with the last tensor that was saved on it."""
 
-    def __init__(self, t: torch.Tensor) -> None:
+    def __init__(self, t):
         self.device, self.at = _whole(t), t.device
         self.event, self.unused, self.aside = None, False, _moves_aside(t)
         self.host = torch.empty(self.device.shape, dtype=t.dtype, device="cpu", pin_memory=self.aside)
@@ -553,13 +550,13 @@ class _Stored:
         else:
             self.host.copy_(self.device)
 
-    def leave_device(self) -> None:
+    def leave_device(self):
         # The memory may be used again behind this point of the compute stream.
         if self.event is not None:
             torch.cuda.current_stream(self.at).wait_event(self.event)
         self.device = self.event = None
 
-    def begin_return(self) -> None:
+    def begin_return(self):
         if self.device is not None:
             return
         self.device = torch.empty(self.host.shape, dtype=self.host.dtype, device=self.at)
@@ -573,13 +570,13 @@ class _Stored:
         else:
             self.device.copy_(self.host)
 
-    def on_device(self) -> Any:
+    def on_device(self):
         if self.unused:
             torch.cuda.current_stream(self.at).wait_event(self.event)
             self.unused, self.event = False, None
         return self.device
 
-    def __del__(self) -> None:
+    def __del__(self):
         if self.unused:    # nobody waited for the copy: what has the memory next must
             torch.cuda.current_stream(self.at).wait_event(self.event)
 
@@ -587,21 +584,21 @@ class _Stored:
 class _Stays:
     """A tensor that autograd holds as it is. Detached: an output of its own node would keep that alive."""
 
-    def __init__(self, t: torch.Tensor) -> None:
+    def __init__(self, t):
         self.stored = t.detach()
 
 
 class _Gated:
     """A tensor that autograd holds as it is, and that tells when the backward of its call begins."""
 
-    def __init__(self, call: Any, t: torch.Tensor) -> None:
+    def __init__(self, call, t):
         self.call, self.stored = call, t.detach()
 
 
 class _Packed:
     """What autograd holds in place of a tensor."""
 
-    def __init__(self, call: Any, stored: Any, t: torch.Tensor) -> None:
+    def __init__(self, call, stored, t):
         self.call, self.stored = call, stored
         self.shape, self.stride, self.offset = t.shape, t.stride(), t.storage_offset()
 
@@ -611,7 +608,7 @@ class _Offloaded:
     such call has run, what is "waiting" when its own has, what is "held" when the next has that is not held; a "gate"
     moves nothing, and is a place for others to leave and to come back from."""
 
-    def __init__(self, module: torch.nn.Module, mode: str, inputs: Any) -> None:
+    def __init__(self, module, mode, inputs):
         own = [*module.parameters(), *module.buffers()]
         # The model's inputs and masks: somebody else holds them.
         own += [t for t in _tensors(inputs) if t.grad_fn is None and not t.requires_grad]
@@ -620,7 +617,7 @@ class _Offloaded:
         self.before = lambda: None
         self.device = None
 
-    def pack(self, t: torch.Tensor) -> Any:
+    def pack(self, t):
         if self.mode == "gate":
             self.device = t.device
             return _Gated(self, t)
@@ -640,7 +637,7 @@ class _Offloaded:
             self.device = t.device
         return _Packed(self, stored, t)
 
-    def end_forward(self) -> None:
+    def end_forward(self):
         self.known, self.stay = {}, set()
         if self.device is not None:
             self.before = _LAST_CALL.get(self.device, self.before)
@@ -652,7 +649,7 @@ class _Offloaded:
         if self.mode == "waiting":
             self.leave_device()
 
-    def group_before(self) -> Any:
+    def group_before(self):
         """The call before this one, and if that is held, those right before it that are held too."""
         call, group = self.before(), []
         while call is not None and (not group or call.mode == group[-1].mode == "held"):
@@ -660,12 +657,12 @@ class _Offloaded:
             call = call.before()
         return group
 
-    def leave_device(self) -> None:
+    def leave_device(self):
         if not self.returned:
             for stored in filter(None, (ref() for ref in self.stored)):
                 stored.leave_device()
 
-    def begin_backward(self) -> None:
+    def begin_backward(self):
         if self.returned:
             return
         self.returned = True
@@ -674,7 +671,7 @@ class _Offloaded:
                 stored.begin_return()
 
 
-def _unpack(packed: Any) -> Any:
+def _unpack(packed):
     if isinstance(packed, _Stays):
         return packed.stored
     packed.call.begin_backward()

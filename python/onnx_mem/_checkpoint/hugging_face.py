@@ -53,12 +53,12 @@ def beside(model: Any, arguments: list[str], plan: Any, folder: str) -> str:
     n, own = min(fitting, key=lambda x: x[1]["slowdown"]) if fitting else min(tried, key=lambda x: x[1][line])
     every = f", every_n_layers={n}" if n > 1 else ""
     what = "more time" if plan.json.get("cost_in") == "time" else "more compute"
-    told = (f'transformers: model.gradient_checkpointing_enable({{"use_reentrant": False}}{every}) takes '
+    reported = (f'transformers: model.gradient_checkpointing_enable({{"use_reentrant": False}}{every}) takes '
             f"{own[line]:,} bytes for {own['slowdown']:.1%} {what}")
     chosen = plan.chosen_plan
     if not fitting:
-        return told + "; nothing of it meets the budget, which the plan does"
-    return told + f"; the plan {chosen[line]:,} bytes for {chosen['slowdown']:.1%}"
+        return reported + "; nothing of it meets the budget, which the plan does"
+    return reported + f"; the plan {chosen[line]:,} bytes for {chosen['slowdown']:.1%}"
 
 
 def _measured(arguments: list[str], modules: list[str], folder: str) -> dict[str, Any]:

@@ -109,9 +109,9 @@ def _entries_of_answer(answer: Plan) -> tuple[list[dict[str, Any]], str, dict[st
         raise Error(f"no plan meets the budget:\n{answer}", "no-plan")
     if not answer.code:
         return _entries_of(chosen)
-    told: dict[str, Any] = {}
-    exec(compile(answer.code, "<plan>", "exec"), told)    # the program's own output
-    if len(told["PLAN"]) != len(chosen["segments"]):
+    reported: dict[str, Any] = {}
+    exec(compile(answer.code, "<plan>", "exec"), reported)    # the program's own output
+    if len(reported["PLAN"]) != len(chosen["segments"]):
         why = [line for line in answer.code.splitlines() if line.startswith("# Not applied")]
         raise Error("\n".join(why), "cannot-apply")
-    return told["PLAN"], told["EXPORT_WRAPPER"], told["SETTINGS"]
+    return reported["PLAN"], reported["EXPORT_WRAPPER"], reported["SETTINGS"]

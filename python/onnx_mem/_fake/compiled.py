@@ -1,4 +1,4 @@
-"""Functions under torch.compile that forward calls: they run as if they were not compiled, and it is told."""
+"""Functions under torch.compile that forward calls: they run as if they were not compiled, and it is reported."""
 from __future__ import annotations
 
 import contextlib

@@ -24,7 +24,7 @@ def checked(precisions: Any) -> tuple[str, ...]:
 
 
 def type_of(precision: str | None) -> torch.dtype | None:
-    """What module.to() would be told; None where the weights stay as they are."""
+    """What module.to() would be given; None where the weights stay as they are."""
     return _TYPES.get(precision)
 
 

@@ -22,7 +22,7 @@ from .numbers import FakeMode, known
 from .recurrent import RECURRENT, recurrent
 
 DEVICE = "cuda"
-CAPABILITY = (8, 0)                 # what code that asks for it is told
+CAPABILITY = (8, 0)                 # what code that asks for it gets
 _PLAIN_TYPES = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, FakeTensor)
 _WRAPPERS = ("DataParallel", "DistributedDataParallel", "FullyShardedDataParallel", "FSDPModule")
 

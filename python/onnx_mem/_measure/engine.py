@@ -49,7 +49,7 @@ class Engine:
 
     def __init__(self, start_node: Any = lambda name: None) -> None:
         self._start_node = start_node              # called before each node
-        self._holders: list[weakref.ref[_Holder]] = []     # a node that nothing leads to any more has let go of its own
+        self._holders: list[weakref.ref[_Holder]] = []     # a node that nothing leads to any more has released its own
         self._no_zeros: set[int] = set()
         self._pack = None
         self._frames: list[Any] = []                    # of torch.utils.checkpoint, whose node's turn has not come
@@ -186,7 +186,7 @@ class Engine:
                     heapq.heappush(ready, (_rank(m), count, m))
 
     def _release_frames(self) -> None:
-        """What a checkpoint holds goes with the last saved tensor of it (SavedVariable::reset_data in C++)."""
+        """What a checkpoint holds is freed with the last saved tensor of it (SavedVariable::reset_data in C++)."""
         for frame in [f for f in self._frames if f.is_recomputed.get(_TASK)]:
             holders = [h for h in (w() for w in frame.weak_holders) if h is not None]
             if all(h.handles.get(_TASK, frame) is None for h in holders):

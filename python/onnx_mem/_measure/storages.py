@@ -11,7 +11,7 @@ from torch.utils._pytree import tree_leaves
 aten = torch.ops.aten
 # Backward formulas write into what they made, but not under a dispatch mode (areAnyTensorSubclassLike in
 # torch/csrc/autograd/FunctionsManual.cpp and in the code generated from derivatives.yaml). Which: what operators
-# a backward without a mode runs, told by the profiler, held against those under one (tests/test_measure.py).
+# a backward without a mode runs, known by the profiler, held against those under one (tests/test_measure.py).
 _IN_PLACE = {aten._unsafe_index_put.default: aten.index_put_.default, aten.index_put.default: aten.index_put_.default,
              aten.index_add.default: aten.index_add_.default, aten.scatter_add.default: aten.scatter_add_.default,
              aten.index_fill.int_Tensor: aten.index_fill_.int_Tensor, aten.put.default: aten.put_.default,
@@ -58,7 +58,7 @@ class _Seen:
 class StorageTracker(TorchDispatchMode):
     """Live bytes now (`live`), and per step and phase the most there were.
 
-    Categories: param, buffer, input, grad, opt_state as told to see(); else by phase of birth: activation (saved or
+    Categories: param, buffer, input, grad, opt_state as given to see(); else by phase of birth: activation (saved or
     not), backward, optimizer. Host tensors are not counted: they are no memory of the device (but
     an optimizer's step counters are, as measured truth has always counted them)."""
 

@@ -1,8 +1,8 @@
-"""Watches one forward: the operators below autograd in order, where Python lets go of each value, the module calls.
+"""Watches one forward: the operators below autograd in order, where Python releases each value, the module calls.
 
 Two facts make this possible. A dispatch mode sees every operator after autograd has taken composites apart; and hooks
 for saved tensors that keep nothing leave Python's own references as the only ones, so that finalizers fire where Python
-lets go. What autograd keeps is not observed: it follows from the operators.
+releases it. What autograd keeps is not observed: it follows from the operators.
 """
 from __future__ import annotations
 
@@ -253,7 +253,8 @@ def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
     """One forward of the fake `model`: raw events, values, outputs. train: with autograd, which is given nothing to
     keep.
 
-    Garbage collection is off meanwhile: an object goes when its last reference goes, as in the measured program."""
+    Garbage collection is off meanwhile: an object is freed when its last reference is dropped, as in the measured
+    program."""
     o = Observer()
     names: dict[int, int] = {}
     for name, p in model.named_parameters(remove_duplicate=False):
@@ -335,7 +336,7 @@ def _attributes(model: torch.nn.Module) -> list[torch.Tensor]:
 
 
 def _refuse_growth(o: Observer, model: torch.nn.Module, events: list[tuple[Any, ...]]) -> None:
-    """Raises CannotRecord where forward leaves more tensors of its own behind than it has let go of: each call would
+    """Raises CannotRecord where forward leaves more tensors of its own behind than it has released: each call would
     need more than the one before."""
     gc.collect()
     left, of, gone = {}, {}, {e[1] for e in events if e[0] == "storage_gone"}

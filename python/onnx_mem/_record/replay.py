@@ -184,7 +184,7 @@ class _Run:
                 self.op(x, env, kept)
 
     def op(self, x: Any, env: dict[Any, Any], kept: Any) -> None:
-        if x["op"] != "_local_scalar_dense":       # a number that forward asked for, which followed from sizes
+        if x["op"] != "_local_scalar_dense":       # a number that forward requested, which followed from sizes
             self.run(x, env)
         if self.after_line is not None:
             self.after_line(x)

@@ -1,4 +1,4 @@
-"""Raw events of one forward -> a program: lines with the values that Python lets go of after each operator.
+"""Raw events of one forward -> a program: lines with the values that Python releases after each operator.
 
 A program is plain data: {"values": [...], "lines": [...], "returned": [value | None], "tree": json, "loss": value |
 None}. A line is a dict with one of the keys op, call, ret, grad, leaf, function, endfunction, backward, endbackward,
@@ -42,8 +42,8 @@ def program_of(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def _settle(raw: Any) -> Any:
-    """Events -> lines. An op line gets `drops`: values whose last Python reference goes before the next operator. A
-    storage may live on without a Python object that we saw (a list of C++, a cache); then its last value goes with
+    """Events -> lines. An op line gets `drops`: values whose last Python reference is freed before the next operator. A
+    storage may live on without a Python object that we saw (a list of C++, a cache); then its last value is freed with
     it."""
     ops, last, windows, storage_end = [], {}, {}, {}
     inner, inner_last, of_backward = None, {}, set()        # the operators of a Function's backward, and their values

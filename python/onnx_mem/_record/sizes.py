@@ -104,8 +104,8 @@ def _following(lengths: Any, ys: Any) -> Any:
 
 
 def _differ(where: Any, found: Any, lengths: Any) -> str:
-    told = ", ".join(f"{_short(x)} at length {n}" for x, n in zip(found, lengths, strict=False))
-    return f"{where}: {told}: the code branches on the length"
+    reported = ", ".join(f"{_short(x)} at length {n}" for x, n in zip(found, lengths, strict=False))
+    return f"{where}: {reported}: the code branches on the length"
 
 
 def _is_size(x: Any) -> bool:

@@ -27,10 +27,10 @@ class Difference:
     def __str__(self) -> str:
         at = self.model or self.program
         return (f"operator {self.number + 1} that allocates, in {at.phase}: "
-                f"{_told(self.model, 'the model')}; {_told(self.program, 'the program')}")
+                f"{_moment_text(self.model, 'the model')}; {_moment_text(self.program, 'the program')}")
 
 
-def _told(moment: Moment | None, who: str) -> str:
+def _moment_text(moment: Moment | None, who: str) -> str:
     if moment is None:
         return f"{who} has ended"
     where = f" in {moment.module}" if moment.module else ""
@@ -82,8 +82,8 @@ class Verified:
     @property
     def same(self) -> bool:
         truth = self.model or self.replayed
-        told = all(self.program[f] == getattr(truth, f) for f in _FIGURES)
-        return told and self.difference is None and self.replay_is_the_model
+        reported = all(self.program[f] == getattr(truth, f) for f in _FIGURES)
+        return reported and self.difference is None and self.replay_is_the_model
 
     @property
     def replay_is_the_model(self) -> bool:

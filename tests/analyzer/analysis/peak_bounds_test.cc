@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/assume/table/margins.h"
 #include "analyzer/memory/timeline.h"
 #include "analyzer/runtimes/figures.h"
 #include "analyzer/study/study.h"
@@ -32,14 +33,15 @@ constexpr char kLanguageModel[] = R"(g (int64[2,8] ids) => (float[2,8,2000] y)
 
 struct Bounded {
   int64_t peak_bytes = 0;
-  PeakBounds bounds;  // without small things
+  PeakBounds bounds;  // without the margin
   PeakBounds all;
   std::vector<Diagnostic> diagnostics;
 };
 
-// What no export shows is in every interval, a part in a hundred of the peak each way. The tests are of the other rows.
-PeakBounds WithoutSmallThings(const PeakBounds& bounds, int64_t peak_bytes) {
-  return {bounds.low_bytes + peak_bytes / 100, bounds.high_bytes - peak_bytes / 100};
+// What no export shows is in every interval. The tests are of the other rows.
+PeakBounds WithoutMargin(const PeakBounds& bounds, int64_t peak_bytes, const Margin& margin) {
+  return {bounds.low_bytes + peak_bytes / 100 * margin.less_percent,
+          bounds.high_bytes - peak_bytes / 100 * margin.more_percent};
 }
 
 Bounded BoundsIn(Graph graph, const Workload& workload = {}) {
@@ -54,7 +56,7 @@ Bounded BoundsIn(Graph graph, const Workload& workload = {}) {
       bounded.diagnostics);
   EXPECT_TRUE(bounds.ok()) << bounds.status();
   bounded.all = *bounds;
-  bounded.bounds = WithoutSmallThings(*bounds, bounded.peak_bytes);
+  bounded.bounds = WithoutMargin(*bounds, bounded.peak_bytes, kUnlistedTraining);
   return bounded;
 }
 
@@ -99,12 +101,16 @@ TEST(PeakBounds, WhatTheUserSaidIsNotInDoubt) {
   EXPECT_EQ(bounded.bounds.high_bytes, bounded.peak_bytes);
 }
 
-TEST(PeakBounds, SmallThingsThatNoExportShowsAreOpenInEveryFile) {
+TEST(PeakBounds, AMarginOfItsKindIsInTheRangeOfEveryFile) {
   Workload workload;
   workload.run.dropout = 0.0;
-  const Bounded bounded = BoundsIn(ParseGraph(kClassifier), workload);
-  EXPECT_EQ(bounded.all.low_bytes, bounded.peak_bytes - bounded.peak_bytes / 100);
-  EXPECT_EQ(bounded.all.high_bytes, bounded.peak_bytes + bounded.peak_bytes / 100);
+  Graph graph = ParseGraph(kClassifier);
+  const Bounded unlisted = BoundsIn(graph, workload);
+  const int64_t percent = unlisted.peak_bytes / 100;
+  EXPECT_EQ(unlisted.all.low_bytes, unlisted.peak_bytes - kUnlistedTraining.less_percent * percent);
+  EXPECT_EQ(unlisted.all.high_bytes, unlisted.peak_bytes + kUnlistedTraining.more_percent * percent);
+  EXPECT_EQ(MarginText(/*lists_tensors=*/true, /*training=*/true),
+            absl::StrCat("-", kListedTraining.less_percent, " to +", kListedTraining.more_percent, " %"));
 }
 
 TEST(PeakBounds, ASharedHeadLowersIt) {
@@ -158,7 +164,7 @@ std::pair<int64_t, int64_t> BoundsOfInference(std::string_view text, std::string
       *lowered, workload, {peak_bytes, true}, [&](const Run& run) { return Prepare(graph, run); },
       enacted->diagnostics);
   EXPECT_TRUE(bounds.ok()) << bounds.status();
-  const PeakBounds others = WithoutSmallThings(*bounds, peak_bytes);
+  const PeakBounds others = WithoutMargin(*bounds, peak_bytes, kUnlistedInference);
   return {others.low_bytes - peak_bytes, others.high_bytes - peak_bytes};
 }
 

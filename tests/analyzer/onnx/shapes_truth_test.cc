@@ -1,5 +1,5 @@
-// Shapes and dtypes of every value against what onnxruntime computed for the same file and inputs (../shared/truth,
-// format in its shapes.py). Skipped where those recordings are absent.
+// Shapes and dtypes of every value against what onnxruntime computed for the same file and inputs (format:
+// shapes.py in testdata/truth.tar.xz).
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -16,7 +16,7 @@
 namespace onnx_mem {
 namespace {
 
-const std::string kTruth = std::string(ONNX_MEM_SOURCE_DIR) + "/../shared/truth";
+const std::string kTruth = ONNX_MEM_UNPACKED_DIR "/truth";
 
 std::vector<std::string> Recordings(const std::string& folder) {
   std::vector<std::string> files;

@@ -1,7 +1,7 @@
-// What onnxruntime sessions took on the CPU, as its arena logged and the system told (scripts/measure_sessions.py),
-// against our prediction: the arena's regions, and what the process has in use when the heap was trimmed, each within
-// 5 %; and what it shows when nothing was trimmed. Rows that say how they
-// differ are known misses: they are held to be misses, so that whoever mends one takes the word out.
+// What onnxruntime sessions took on the CPU, as its arena logged and the system told
+// (studies/2026-11-23-sessions/measure_sessions.py), against our prediction: the arena's regions, and what the process
+// has in use when the heap was trimmed, each within 5 %; and what it shows when nothing was trimmed. Rows that say how
+// they differ are known misses: they are held to be misses, so that whoever mends one takes the word out.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,8 +30,9 @@ TEST(SessionResident, ArenaAndResidentGrowthAreWithinFivePercent) {
   std::set<std::string> hits, misses;  // models, at one batch at least
   const json measured = json::parse(in);
   for (const json& row : measured["sessions"]) {
-    const std::string folder = row.contains("held_out") ? "/../shared/truth/models/" : "/testdata/models/";
-    const std::string path = ONNX_MEM_SOURCE_DIR + folder + row["model"].get<std::string>() + ".onnx";
+    const std::string folder =
+        row.contains("held_out") ? ONNX_MEM_UNPACKED_DIR "/truth/models/" : ONNX_MEM_SOURCE_DIR "/testdata/models/";
+    const std::string path = folder + row["model"].get<std::string>() + ".onnx";
     if (!std::filesystem::exists(path)) continue;
     SCOPED_TRACE(row.dump());
     const absl::StatusOr<ModelFile> file = ModelFile::Open(path);
