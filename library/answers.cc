@@ -34,8 +34,8 @@ Figures FiguresFrom(const onnx_mem::RunSummary& run, const onnx_mem::PartOfRun& 
   return figures;
 }
 
-Run RunFrom(const onnx_mem::RunSummary& summary, const std::vector<onnx_mem::Limit>& limits = {}) {
-  Run run;
+BatchRun RunFrom(const onnx_mem::RunSummary& summary, const std::vector<onnx_mem::Limit>& limits = {}) {
+  BatchRun run;
   run.batch = summary.batch;
   for (const onnx_mem::PartOfRun& which : onnx_mem::kPartsOfRun) {
     auto& part = which.of == onnx_mem::FigureOf::kTraining ? run.training : run.inference;

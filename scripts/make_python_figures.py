@@ -21,6 +21,13 @@ import dataclasses
 '''
 
 
+CLASSES = [    # name, part, words
+    ("TrainingFigures", "training", "Of one training step. Bytes; ranges are [lowest, highest]."),
+    ("InferenceFigures", "inference", "Of one forward in evaluation mode under no_grad. Bytes."),
+    ("FitFigures", "fit", "The batches that fit a card. None where the file's batch is fixed."),
+]
+
+
 def rows() -> list[tuple[str, list[str]]]:
     """Of each row its kind, "PLAN_PEAK", and what stands in it."""
     found = re.findall(r"^ONNX_MEM_(\w+) *\((.*)\)$", TABLE.read_text(), re.MULTILINE)
@@ -42,7 +49,7 @@ def fields(part: str) -> list[tuple[str, str, str]]:
     return found
 
 
-def class_text(name: str, words: str, part: str) -> str:
+def class_text(name: str, part: str, words: str) -> str:
     lines = ["", "", "@dataclasses.dataclass", f"class {name}:", f'    """{words}', "", "    Attributes:"]
     for field, _, meaning in fields(part):
         lines += textwrap.wrap(f"{field}: {meaning}", 114, initial_indent=" " * 6, subsequent_indent=" " * 8)
@@ -51,17 +58,8 @@ def class_text(name: str, words: str, part: str) -> str:
     return "\n".join(lines)
 
 
-def module_text() -> str:
-    return (HEAD + class_text("TrainingFigures", "Of one training step. Bytes; ranges are [lowest, highest].",
-                              "training")
-            + "\n" + class_text("InferenceFigures", "Of one forward in evaluation mode under no_grad. Bytes.",
-                                "inference")
-            + "\n" + class_text("FitFigures", "The batches that fit a card. None where the file's batch is fixed.", "fit")
-            + "\n")
-
-
 def main() -> int:
-    text = module_text()
+    text = HEAD + "\n".join(class_text(*row) for row in CLASSES) + "\n"
     if "--check" not in sys.argv[1:] or os.environ.get("ONNX_MEM_UPDATE_GOLDEN"):
         MADE.write_text(text)
     if MADE.read_text() == text:

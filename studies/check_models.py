@@ -157,7 +157,7 @@ def summary(results):
 def chosen(names):
     every = dict(MODELS)
     for study in ("2026-11-23-records", "2026-11-23-second-records"):
-        every.update({f"{package}/{name}": make for package, models in listed(study).MODELS.items()
+        every.update({f"{package}/{name}": make for package, models in listed(study).items()
                       for name, make in models.items()})
     if not names:
         return every

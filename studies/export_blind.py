@@ -3,7 +3,7 @@
 usage: python studies/export_blind.py LIST FOLDER [--models REGEX]
        scripts/blind_accuracy.py BINARY FOLDER           scores a program against it
 
-LIST is a study with a list of exports, such as 2026-11-24-exports, or the path of a file with MODELS.
+LIST is a study, such as 2026-11-24-exports, or the path of a folder with a models.toml.
 
 Three exports of each model as it was just built: `train.dynamo`, `eval.dynamo` and `train.ts`, the batch free where the
 exporter can. Weights over 1 KiB stay in a file that is not written. Truth: onnx_mem.measure on fake tensors of a GPU,
@@ -31,7 +31,7 @@ FORMS = (("train", "dynamo"), ("eval", "dynamo"), ("train", "ts"))
 
 
 def models_of(path):
-    return {f"{package}_{name}": make for package, made in listed(path).MODELS.items() for name, make in made.items()}
+    return {f"{package}_{name}": make for package, made in listed(path).items() for name, make in made.items()}
 
 
 def made_of(make):

@@ -1,10 +1,17 @@
-"""What entries of the studies' lists are made of: inputs at batch BATCH, and models of packages by name."""
+"""Lists of studies: models.toml, a row for each model.
+
+    name = {class = "package.Class", args = [...], options = {...}, inputs = ["image 64", "ids 32"], kwargs = {...}}
+    name = {maker = "text", args = [...], options = {...}}      a function here or in models.py beside the list
+    name = {make = "translator"}                                the same, without arguments
+
+Inputs have the batch BATCH: image SIZE [CHANNELS], numbers SIZE..., ids LENGTH [MOST], steps, zeros."""
 from __future__ import annotations
 
 import importlib
 import importlib.util
 import pathlib
 
+import tomllib
 import torch
 
 BATCH = 2
@@ -78,10 +85,50 @@ def video(name, size=224):
     return lambda: (of("torchvision.models.video." + name), (numbers(3, 16, size, size),))
 
 
-def listed(study):
-    """The list of a study as a module: by the name of its folder, or by a path."""
-    path = pathlib.Path(study) if str(study).endswith(".py") else pathlib.Path(__file__).parent / study / "models.py"
+INPUTS = {"image": image, "numbers": numbers, "ids": ids, "steps": lambda: STEPS,
+          "zeros": lambda: torch.zeros(BATCH, dtype=torch.int64)}
+
+
+def value(given):
+    """A value of TOML as Python's: an array is a tuple; {list = [...]} and {none = true} are what TOML lacks."""
+    if isinstance(given, list):
+        return tuple(map(value, given))
+    if isinstance(given, dict):
+        if given.keys() == {"list"}:
+            return [value(one) for one in given["list"]]
+        return None if given == {"none": True} else {key: value(one) for key, one in given.items()}
+    return given
+
+
+def made_by(entry, functions):
+    """An entry of a list -> a function that returns (model, args, kwargs)."""
+    if "make" in entry:
+        return functions[entry["make"]]
+    args, options = value(entry.get("args", [])), value(entry.get("options", {}))
+    if "maker" in entry:
+        return functions[entry["maker"]](*args, **options)
+
+    def make():
+        words = [one.split() for one in entry["inputs"]]
+        inputs = tuple(INPUTS[word](*map(int, numbers)) for word, *numbers in words)
+        return of(entry["class"], *args, **options), inputs, value(entry.get("kwargs", {}))
+    return make
+
+
+def module_of(path):
     spec = importlib.util.spec_from_file_location("listed", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def listed(study):
+    """The models of a study, by package and name: models.toml of its folder, with the functions of models.py beside it.
+    `study`: the name of a folder here, or the path of one."""
+    folder = pathlib.Path(study) if "/" in str(study) else pathlib.Path(__file__).parent / study
+    functions = dict(globals())
+    if (folder / "models.py").exists():
+        functions |= vars(module_of(folder / "models.py"))
+    entries = tomllib.loads((folder / "models.toml").read_text())
+    return {package: {name: made_by(entry, functions) for name, entry in named.items()}
+            for package, named in entries.items()}

@@ -1,5 +1,5 @@
-// What of an export stands in the way of a true answer: a lint of the file for this purpose. Each finding has a code,
-// the bytes that it moves, measured by a second run of the accountant where there is one to compare with, and the fix.
+// What makes the figures of an exported file uncertain: the findings of `check`. Each has a code, a way to export
+// better, and the bytes by which it changes the peak, measured by a second run where there is one to compare with.
 //
 //   warning bn-folded (20, 88.2 MiB)
 //     20 BatchNorms were folded into convolutions by the exporter and are counted as if present

@@ -1,5 +1,5 @@
-// One form of a model that runs, wherever it comes from: framework operators in order, what is stored, module calls
-// (Node::calls), and when Python lets go of each value. What makes it settles everything; what runs it guesses nothing.
+// The form of a model that is run, whatever it was read from: framework operators in order, stored tensors, calls of
+// modules (Node::calls), and when Python releases each value. Its makers make all assumptions; who runs it makes none.
 #ifndef ONNX_MEM_ANALYZER_GRAPH_LOWERED_H_
 #define ONNX_MEM_ANALYZER_GRAPH_LOWERED_H_
 

@@ -1,4 +1,4 @@
-// Which buffers of a program a step made, and which stood there before it ran: those begin in the first step too.
+// Which buffers of a program were made by a step, and which existed before; the latter begin in the first step too.
 #ifndef ONNX_MEM_ANALYZER_MEMORY_MADE_BY_A_STEP_H_
 #define ONNX_MEM_ANALYZER_MEMORY_MADE_BY_A_STEP_H_
 

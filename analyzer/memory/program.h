@@ -1,4 +1,4 @@
-// The one result that every question is asked of: which buffers are alive at which step, what they are, and who keeps
+// The result that answers every question: which buffers are alive at which step, what they are, and who holds
 // them. Written by analyzer/analysis (enact.h: the framework re-enacted) and by memory/liveness (a runtime that plans
 // ahead); read by timeline, allocators, planner and report, which know neither ONNX nor PyTorch.
 //

@@ -1,5 +1,6 @@
-// What the framework ran, where the table alone cannot tell: one row per rewrite, one file each. Rewrites work on the
-// drafted framework operators, in the order of the rows, each switchable by its name (Run.disabled_rewrites).
+// Rewrites: what the framework ran, where translating node by node does not find it. One row and one file for each.
+// They change the drafted framework operators in the order of the rows; Run.disabled_rewrites switches them off by
+// name.
 #ifndef ONNX_MEM_ANALYZER_PREPARE_REWRITES_H_
 #define ONNX_MEM_ANALYZER_PREPARE_REWRITES_H_
 

@@ -1,5 +1,5 @@
-// How much a record may make of the bytes that hold it, counted while it is read. zlib multiplies bytes by a thousand,
-// a size of two bytes becomes a function of the batch, and every node gets the names of all calls that enclose it.
+// Limits on what a small record can expand to, counted while it is read: zlib can multiply bytes by a thousand, a size
+// of two bytes becomes a function of the batch, and every node gets the names of all calls that enclose it.
 #ifndef ONNX_MEM_ANALYZER_RECORD_BUDGET_H_
 #define ONNX_MEM_ANALYZER_RECORD_BUDGET_H_
 

@@ -1,5 +1,5 @@
-// What a graph shows of itself: the names, types and sizes of its inputs, stored tensors and outputs, and which of them
-// its nodes read. A record stands for the graph beside it only where both show the same.
+// The interface of a graph: names, types and sizes of its inputs, stored tensors and outputs, and which of them its
+// nodes read. A record is used in place of the graph beside it only where both have the same interface.
 #ifndef ONNX_MEM_ANALYZER_RECORD_GRAPH_FACE_H_
 #define ONNX_MEM_ANALYZER_RECORD_GRAPH_FACE_H_
 

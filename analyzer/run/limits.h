@@ -1,6 +1,6 @@
-// How much a file may make of what it holds. A model lists its nodes; a few hundred bytes of functions that call one
-// another, of loops, or of constants that are computed, can stand for more than any memory. No model that is known to
-// us comes near one of these. Beyond them the program says too-large, or takes the conservative default where there is
+// Limits on what a small file can expand to. A few hundred bytes of functions that call one another, of loops, or of
+// computed constants can stand for more nodes or elements than any memory holds. No known model comes near one of these
+// limits. Beyond a limit the program ends with the error too-large, or takes the conservative default where there is
 // one.
 #ifndef ONNX_MEM_ANALYZER_RUN_LIMITS_H_
 #define ONNX_MEM_ANALYZER_RUN_LIMITS_H_

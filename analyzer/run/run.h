@@ -1,5 +1,5 @@
-// What the user asks about one model: a training step or an inference, and everything that the file does not say.
-// Plain options that lower, eager and enact read; each default is the program's stated default.
+// One run of a model: a training step or an inference, and the user's choice for everything that the file does not say.
+// Plain options that lower, eager and enact read; each default is the one that --help states.
 #ifndef ONNX_MEM_ANALYZER_RUN_RUN_H_
 #define ONNX_MEM_ANALYZER_RUN_RUN_H_
 

@@ -1,9 +1,9 @@
-// How much one question does for the files that it is about: a command of the program, a call of the library. Files are
-// free to be large, and whatever reads them is about linear in that; a file that makes much of little, loops that are
-// written out or a recurrence over a million steps, would keep `fit`, which asks some hundred times, busy for minutes.
-// So what a hop does beyond the usual for a file of that size is counted, whichever command it is done for, and when
-// that is too much the question ends with too-large. Work is counted in steps, not in seconds: a slow machine answers
-// what a fast one answers.
+// The work that one question (a command of the program, a call of the library) may cause. Reading a large file takes
+// time proportional to its size, which is allowed. A small file whose loops are unrolled, or whose recurrence has a
+// million steps, would keep `fit`, which analyzes it some hundred times, busy for minutes. So each stage counts the
+// work that it does beyond what a file of that size normally takes, in whatever command, and past a limit the question
+// ends with the error too-large. Work is counted in steps and not in seconds, so that a slow machine gives the same
+// answers as a fast one.
 #ifndef ONNX_MEM_ANALYZER_RUN_WORK_H_
 #define ONNX_MEM_ANALYZER_RUN_WORK_H_
 

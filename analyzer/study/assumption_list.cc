@@ -107,7 +107,7 @@ constexpr auto kOptions = [] {
 #define REPORTED(place, when, absent, separator, words)                                                     \
   "", place, when, absent, separator, [](const Workload& workload, const Enacted* enacted) -> std::string { \
     [[maybe_unused]] const Run& run = workload.run;                                                         \
-    [[maybe_unused]] const bool sessions = !RuntimeOf(workload).eager;                                      \
+    [[maybe_unused]] const RuntimeRow& runtime = RuntimeOf(workload);                                       \
     (void)enacted;                                                                                          \
     return words;                                                                                           \
   }

@@ -100,6 +100,64 @@ void TellOfAll(const std::vector<std::string>& trained, std::vector<std::pair<st
   }
 }
 
+// What the models leave behind, each in its turn.
+struct SideBySide {
+  Table models = ModelsTable(), layers = LayersTable(), gpus;
+  std::optional<Verdict> worst;
+  std::string lines;  // of -q
+  std::vector<Diagnostic> warnings;
+  std::vector<std::pair<std::string, std::string>> assumptions;  // of the first
+  std::vector<std::string> trained;                              // with --freeze, a part for each model
+  std::vector<std::vector<Parameter>> parameters;
+};
+
+void AddModel(const Analysis& analysis, const RunSummary& run, const std::vector<Limit>& limits, SideBySide& all) {
+  const std::string name = BaseName(analysis.info.path);
+  const std::optional<Verdict> verdict = VerdictOf({run}, limits);
+  if (verdict) all.worst = std::max(all.worst.value_or(*verdict), *verdict);
+  AddRows(analysis, run, verdict, all.models, all.layers);
+  AddGpuRows(analysis.info.path, run, limits, all.gpus);
+  for (const Diagnostic& diagnostic : analysis.diagnostics) {
+    if (diagnostic.severity != Severity::kWarning) continue;
+    all.warnings.push_back(diagnostic);
+    all.warnings.back().message.insert(0, name + ": ");
+  }
+  if (all.assumptions.empty()) all.assumptions = analysis.assumptions;
+  for (const auto& [option, value] : analysis.assumptions) {
+    if (option == "trains") all.trained.push_back(absl::StrCat(value, " (", name, ")"));
+  }
+  all.parameters.push_back(analysis.parameters);
+}
+
+absl::Status AddModels(const Files& files, const Options& options, SideBySide& all) {
+  ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
+  Workload workload = cards.empty() ? options.workload : OnCard(options.workload, cards.front());
+  if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
+  for (const std::shared_ptr<const ModelFile>& file : files) {
+    Study study(file);
+    ASSIGN_OR_RETURN(const Analysis analysis,
+                     HasLimit(options) ? study.AskWithRange(workload) : study.Expected(workload));
+    const RunSummary run = Summarize(analysis);
+    ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsOfRun(study, run, workload, cards, options));
+    AddModel(analysis, run, limits, all);
+    if (options.quiet) all.lines += RenderQuiet(BuildReport({.limits = limits}, {run}, {}, analysis));
+  }
+  return CheckFreeze(workload.run, all.parameters);
+}
+
+Report ReportOf(SideBySide all, const Options& options) {
+  Report report;
+  report.command = options.command;
+  report.assumptions = std::move(all.assumptions);
+  TellOfAll(all.trained, report.assumptions);
+  report.shown_table = options.by == By::kLayer ? "layers" : "models";
+  report.tables = {std::move(all.models), std::move(all.layers)};
+  if (!all.gpus.rows.empty()) report.tables.push_back(std::move(all.gpus));
+  report.top = options.top.value_or(0);
+  report.top_given = options.top.has_value();
+  return report;
+}
+
 }  // namespace
 
 absl::StatusOr<Answer> AnalyzeModels(const Options& given) {
@@ -113,52 +171,17 @@ absl::StatusOr<Answer> AnalyzeModels(const Options& given) {
     files.push_back(std::move(file));
   }
   const Options options = WithRuntimeOf(given, files);
-  ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
-  Workload workload = cards.empty() ? options.workload : OnCard(options.workload, cards.front());
-  if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
-  Report report;
-  report.command = options.command;
-  Table models = ModelsTable(), layers = LayersTable(), gpus;
-  std::optional<Verdict> worst;
+  SideBySide all;
+  RETURN_IF_ERROR(AddModels(files, options, all));
   Answer answer;
-  std::string lines;
-  std::vector<std::vector<Parameter>> parameters;
-  std::vector<std::string> trained;  // with --freeze, a part for each model
-  for (size_t i = 0; i < files.size(); ++i) {
-    const std::string& path = options.operands[i];
-    Study study(files[i]);
-    ASSIGN_OR_RETURN(const Analysis analysis,
-                     HasLimit(options) ? study.AskWithRange(workload) : study.Expected(workload));
-    const RunSummary run = Summarize(analysis);
-    ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsOfRun(study, run, workload, cards, options));
-    const std::optional<Verdict> verdict = VerdictOf({run}, limits);
-    if (verdict) worst = std::max(worst.value_or(*verdict), *verdict);
-    AddRows(analysis, run, verdict, models, layers);
-    AddGpuRows(path, run, limits, gpus);
-    if (options.quiet) lines += RenderQuiet(BuildReport({.limits = limits}, {run}, {}, analysis));
-    for (const Diagnostic& diagnostic : analysis.diagnostics) {
-      if (diagnostic.severity != Severity::kWarning) continue;
-      answer.warnings.push_back(diagnostic);
-      answer.warnings.back().message.insert(0, BaseName(path) + ": ");
-    }
-    if (report.assumptions.empty()) report.assumptions = analysis.assumptions;
-    for (const auto& [name, value] : analysis.assumptions) {
-      if (name == "trains") trained.push_back(absl::StrCat(value, " (", BaseName(path), ")"));
-    }
-    parameters.push_back(analysis.parameters);
-  }
-  RETURN_IF_ERROR(CheckFreeze(workload.run, parameters));
-  TellOfAll(trained, report.assumptions);
+  answer.warnings = std::move(all.warnings);
+  answer.exit_code = IsYes(all.worst, options.strict) ? ExitCode::kYes : ExitCode::kNo;
   if (options.strict) RETURN_IF_ERROR(CheckStrict(answer.warnings));
   if (const auto note = RuntimeNote(given, options, files, options.operands)) answer.warnings.push_back(*note);
-  report.shown_table = options.by == By::kLayer ? "layers" : "models";
-  report.tables = {std::move(models), std::move(layers)};
-  if (!gpus.rows.empty()) report.tables.push_back(std::move(gpus));
-  report.top = options.top.value_or(0);
-  report.top_given = options.top.has_value();
+  const std::string lines = std::move(all.lines);
+  const Report report = ReportOf(std::move(all), options);
   RETURN_IF_ERROR(WriteExports(report, options));
   answer.text = options.quiet ? lines : Present(report, options);
-  answer.exit_code = IsYes(worst, options.strict) ? ExitCode::kYes : ExitCode::kNo;
   return answer;
 }
 

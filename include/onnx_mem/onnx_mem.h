@@ -142,7 +142,7 @@ struct Interval {
   int64_t low_bytes = 0, high_bytes = 0;
 };
 // Of one training step (its steady state) or one inference. The members, their units and what they mean are the rows of
-// figures.inc, here and in Run and Plan: peak_bytes, device_bytes, device_interval ...
+// figures.inc, here and in BatchRun and Plan: peak_bytes, device_bytes, device_interval ...
 struct Figures {
 #define ONNX_MEM_PEAK(member, ...) int64_t member = 0;
 #define ONNX_MEM_RANGE(stem, ...) Interval stem##_interval;
@@ -153,13 +153,14 @@ struct Figures {
   std::string peak_phase, peak_op, peak_node, peak_module;  // when: "backward", "convolution_backward"
   bool lower_bound = false;                                 // something could not be known: the figures are the least
 };
-struct Run {
+struct BatchRun {
   int64_t batch = 1;
   std::optional<Figures> training, inference;  // as far as Question::mode asks
 #define ONNX_MEM_PASS(member, ...) int64_t member = 0;
 #define ONNX_MEM_PLAN_PASS(member, ...) std::optional<int64_t> member;  // with Question::segments
 #include "figures.inc"
 };
+using Run = BatchRun;  // as it was called first
 struct ModelSummary {
   std::string path, producer;
 #define ONNX_MEM_MODEL(member, ...) int64_t member = 0;
@@ -176,9 +177,9 @@ struct Held {
 };
 struct Analysis : Answer {
   ModelSummary model;
-  std::vector<Run> runs;   // one per batch; of several cards as on the first
-  bool fits = true;        // every run every card, the memory and the budget of the question
-  std::vector<Held> held;  // those, in that order
+  std::vector<BatchRun> runs;  // one per batch; of several cards as on the first
+  bool fits = true;            // every run every card, the memory and the budget of the question
+  std::vector<Held> held;      // those, in that order
 };
 
 struct Plan {
@@ -238,7 +239,7 @@ struct Comparison : Answer {
   };
   struct Side {
     ModelSummary model;
-    Run run;
+    BatchRun run;
     std::vector<Layer> layers;  // of a head: against the base, largest difference first
   };
   Side base;

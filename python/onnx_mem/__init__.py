@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import CannotRecord, Error, reported
 
-if TYPE_CHECKING:  # with every option of the command line as a keyword: commands.pyi
-    from .commands import analyze as analyze
-    from .commands import compare as compare
-    from .commands import fit as fit
-    from .commands import plan as plan
+if TYPE_CHECKING:  # with every option of the command line as a keyword: _signatures.pyi
+    from ._signatures import analyze as analyze
+    from ._signatures import compare as compare
+    from ._signatures import fit as fit
+    from ._signatures import plan as plan
     from .reports import Comparison as Comparison
     from .reports import Fit as Fit
     from .reports import Plan as Plan

@@ -71,7 +71,7 @@ class Report(Answer):
     """Of analyze. `training` and `inference` are those of the first batch, on the first of several cards.
 
     Attributes:
-      verdict: of all batches on all cards, and of the budget: the worst; None where nothing was requested.
+      verdict: of all batches on all cards, and of the budget: the worst; None without a limit.
       gpus: a card each: {"name", "memory_bytes", "usable_bytes", "verdict", "training", "inference"}.
     """
     runs: list[Run] = dataclasses.field(default_factory=list)
@@ -134,15 +134,9 @@ class Plan(Answer):
 
 @dataclasses.dataclass
 class Fit(FitFigures, Answer):
-    """Of fit. Batches are those of training where that was requested; `training` and `inference` have each.
-
-    Attributes:
-      safe_batch: the largest that fits at the high end of its range.
-      largest_batch: the largest whose expected figure fits.
-      impossible_from: from it on not even the low end fits; None where there is no such batch.
-    """
+    """Of fit. Batches are those of training where it was analyzed; `training` and `inference` have each."""
     fits: bool | None = None
-    verdict: str | None = None  # of the batch that was requested
+    verdict: str | None = None  # of the batch of the question
     device_bytes: int | None = None
     device_interval_bytes: list[int] | None = None
     over: str | None = None  # what is varied: "batch"

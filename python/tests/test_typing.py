@@ -4,10 +4,11 @@ import pathlib
 import subprocess
 import sys
 
-import onnx_mem
 import pytest
 
-STUB = pathlib.Path(onnx_mem.__file__).with_name("commands.pyi")
+import onnx_mem
+
+STUB = pathlib.Path(onnx_mem.__file__).with_name("_signatures.pyi")
 SCRIPT = """
 import onnx_mem
 

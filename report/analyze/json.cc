@@ -43,11 +43,7 @@ void WriteQuestion(JsonWriter& json, const Report& report, std::optional<int64_t
 namespace {
 
 void WriteScaling(JsonWriter& json, const std::optional<Scaling>& scaling) {
-  json.Key("scaling");
-  if (!scaling) {
-    json.Null();
-    return;
-  }
+  if (!json.KeyOf("scaling", scaling.has_value())) return;
   json.Object({{"fixed_bytes", scaling->fixed_bytes},
                {"bytes_per_sample", scaling->bytes_per_sample},
                {"exact", scaling->exact},

@@ -23,10 +23,8 @@ void WritePeak(JsonWriter& json, const PeakPlace& peak) {
 void WritePeaks(JsonWriter& json, const PeakFigures& figures, FigureOf of) {
   for (const PeakRow& row : kPeakRows) {
     if (!row.is_of(of)) continue;
-    json.Key(row.key);
-    if (!row.is_known(figures)) {
-      json.Null();
-    } else if (row.is_range()) {
+    if (!json.KeyOf(row.key, row.is_known(figures))) continue;
+    if (row.is_range()) {
       json.Range(figures.*row.value, figures.*row.high);
     } else {
       json.Int(figures.*row.value);
@@ -36,8 +34,7 @@ void WritePeaks(JsonWriter& json, const PeakFigures& figures, FigureOf of) {
 
 // What inferences alone have: what a runtime that plans ahead takes, and the parts of a session.
 void WritePlannedAhead(JsonWriter& json, const PartSummary& part) {
-  json.Key("planned_peak_bytes");
-  part.ideal_peak_bytes > 0 ? json.Int(part.ideal_peak_bytes) : json.Null();
+  if (json.KeyOf("planned_peak_bytes", part.ideal_peak_bytes > 0)) json.Int(part.ideal_peak_bytes);
   json.Add({{"planned_arena_bytes", part.ideal_arena_bytes}});
   if (!part.session) return;
   json.Key("session").Object({{"weight_bytes", part.session->weight_bytes},
@@ -47,11 +44,7 @@ void WritePlannedAhead(JsonWriter& json, const PartSummary& part) {
 }
 
 void WritePart(JsonWriter& json, const RunSummary& run, const PartOfRun& which, const std::vector<Limit>& limits) {
-  json.Key(which.name);
-  if (!(run.*which.part)) {
-    json.Null();
-    return;
-  }
+  if (!json.KeyOf(which.name, (run.*which.part).has_value())) return;
   const PartSummary& part = *(run.*which.part);
   json.BeginObject();
   WritePeaks(json, part, which.of);
@@ -64,11 +57,8 @@ void WritePart(JsonWriter& json, const RunSummary& run, const PartOfRun& which, 
   json.EndObject();
 }
 
-void WriteTimeOf(JsonWriter& json, const std::optional<PartSummary>& part) {
-  if (!part || !part->time) {
-    json.Null();
-    return;
-  }
+void WriteTimeOf(JsonWriter& json, std::string_view key, const std::optional<PartSummary>& part) {
+  if (!json.KeyOf(key, part && part->time)) return;
   const TimeEstimate& time = *part->time;
   json.BeginObject(Layout::kOneLine);
   json.Add({{"forward_ns", time.forward_ns + time.loss_ns},
@@ -89,17 +79,12 @@ void WriteTimeOf(JsonWriter& json, const std::optional<PartSummary>& part) {
 // An estimate in nanoseconds on a card, which is a default one unless "card_named".
 void WriteTime(JsonWriter& json, bool card_named, const RunSummary& run) {
   const PartSummary& part = MainPart(run);
-  json.Key("time");
-  if (!part.time) {
-    json.Null();
-    return;
-  }
+  if (!json.KeyOf("time", part.time.has_value())) return;
   json.BeginObject();
   json.Add({{"card", part.time->card}, {"card_named", card_named}});
   json.Key("assumptions").Texts(part.time->assumptions);
   for (const PartOfRun& which : kPartsOfRun) {
-    json.Key(which.name);
-    WriteTimeOf(json, run.*which.part);
+    WriteTimeOf(json, which.name, run.*which.part);
   }
   json.EndObject();
 }

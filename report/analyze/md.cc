@@ -19,10 +19,6 @@ namespace {
 
 constexpr size_t kMostRows = 50;
 
-bool IsNumber(ColumnKind kind) {
-  return kind != ColumnKind::kText && kind != ColumnKind::kWord && kind != ColumnKind::kShape;
-}
-
 std::string MarkdownTable(const Table& table, int64_t top, const Screen& screen) {
   std::string text = "|", rule = "|";
   std::vector<size_t> columns;

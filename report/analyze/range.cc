@@ -78,7 +78,7 @@ Table RangeTable(const Report& report) {
     if (!(run.*part)) continue;
     for (const RangeCause& cause : RangeCauses(report, *(run.*part))) {
       table.rows.push_back(
-          {std::string(name), std::string(cause.key), cause.less_bytes, cause.more_bytes, std::string(cause.told_by)});
+          {std::string(name), std::string(cause.key), cause.less_bytes, cause.more_bytes, std::string(cause.known_by)});
     }
   }
   return table;

@@ -19,11 +19,11 @@
 namespace onnx_mem {
 
 struct RangeCause {
-  std::string_view key;      // "cuda_context"
-  std::string_view words;    // "the CUDA context"
-  std::string_view told_by;  // the one fact that closes it
-  int64_t less_bytes = 0;    // from the expected figure down to the low one
-  int64_t more_bytes = 0;    // up to the high one
+  std::string_view key;       // "cuda_context"
+  std::string_view words;     // "the CUDA context"
+  std::string_view known_by;  // the one fact that closes it
+  int64_t less_bytes = 0;     // from the expected figure down to the low one
+  int64_t more_bytes = 0;     // up to the high one
 };
 
 // Widest first; what moves nothing is left out. Empty where the figure has no range.

@@ -26,11 +26,7 @@ void WriteSide(JsonWriter& json, std::string_view key, const ComparedSide& side)
 
 // The figures of a part that can be subtracted.
 void WritePartDelta(JsonWriter& json, const PartOfRun& which, const std::optional<PartSummary>& delta) {
-  json.Key(which.name);
-  if (!delta) {
-    json.Null();
-    return;
-  }
+  if (!json.KeyOf(which.name, delta.has_value())) return;
   json.BeginObject();
   for (const PeakRow& row : kPeakRows) {
     if (row.is_peak() && row.is_of(which.of)) json.Key(row.key).Int((*delta).*row.value);
@@ -48,11 +44,7 @@ void WriteDelta(JsonWriter& json, const RunSummary& delta) {
 }
 
 void WriteLayers(JsonWriter& json, const std::optional<std::vector<LayerChange>>& layers) {
-  json.Key("layers");
-  if (!layers) {
-    json.Null();
-    return;
-  }
+  if (!json.KeyOf("layers", layers.has_value())) return;
   json.BeginArray();
   for (const LayerChange& layer : *layers) {
     json.BeginObject(Layout::kOneLine);
@@ -91,11 +83,7 @@ void WriteHead(JsonWriter& json, const ComparedSide& head, const Change& change)
 }
 
 void WriteAmp(JsonWriter& json, const Comparison& comparison) {
-  json.Key("base_amp");
-  if (!comparison.base_amp) {
-    json.Null();
-    return;
-  }
+  if (!json.KeyOf("base_amp", comparison.base_amp.has_value())) return;
   Report report;
   report.runs = {*comparison.base_amp};
   json.BeginObject();

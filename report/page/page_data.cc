@@ -169,8 +169,7 @@ std::string DataWith(const Report& report, const std::vector<PageRun>& runs, siz
       if (row.is_peak()) json.Key(row.key).Int(run.figures->*row.value);
     }
     json.Add({{"peak_step", run.figures->timeline.peak_step.value()}, {"limit_bytes", run.limit_bytes}});
-    json.Key("base");
-    run.base >= 0 ? json.Int(run.base) : json.Null();
+    if (json.KeyOf("base", run.base >= 0)) json.Int(run.base);
     WriteSteps(json, run.figures->program, strings);
     WriteBuffers(json, run, modules[i], strings, most_buffers);
     json.EndObject();

@@ -15,10 +15,6 @@ namespace {
 
 constexpr size_t kMostPageRows = 300;
 
-bool IsRightAligned(ColumnKind kind) {
-  return kind != ColumnKind::kText && kind != ColumnKind::kWord && kind != ColumnKind::kShape;
-}
-
 // What sorting compares; the cell's own text where there is no number.
 std::string SortValue(const Cell& cell) {
   if (const auto* number = std::get_if<int64_t>(&cell)) return absl::StrFormat(" data-v=\"%d\"", *number);
@@ -103,8 +99,7 @@ std::string TableHtml(const Table& table, const Screen& screen, bool stacks) {
   std::string html = absl::StrFormat("<table class=\"data%s\" id=\"table-%s\"><caption>%s</caption><thead><tr>",
                                      stacks ? " stacks" : "", HtmlText(table.key), HtmlText(table.title));
   for (size_t c : columns) {
-    absl::StrAppendFormat(&html, "<th scope=\"col\"%s>%s</th>",
-                          IsRightAligned(table.columns[c].kind) ? " class=\"n\"" : "",
+    absl::StrAppendFormat(&html, "<th scope=\"col\"%s>%s</th>", IsNumber(table.columns[c].kind) ? " class=\"n\"" : "",
                           HtmlText(table.columns[c].title));
   }
   html += "</tr></thead><tbody>\n";
@@ -115,8 +110,8 @@ std::string TableHtml(const Table& table, const Screen& screen, bool stacks) {
     for (size_t c : columns) {
       const Column& column = table.columns[c];
       const Cell& cell = table.rows[r][c];
-      absl::StrAppendFormat(&html, "<td%s%s%s>%s</td>", IsRightAligned(column.kind) ? " class=\"n\"" : "",
-                            SortValue(cell), stacks ? absl::StrFormat(" data-l=\"%s\"", HtmlText(column.title)) : "",
+      absl::StrAppendFormat(&html, "<td%s%s%s>%s</td>", IsNumber(column.kind) ? " class=\"n\"" : "", SortValue(cell),
+                            stacks ? absl::StrFormat(" data-l=\"%s\"", HtmlText(column.title)) : "",
                             CellHtml(cell, column.kind, units[c]));
     }
     html += "</tr>\n";

@@ -80,6 +80,12 @@ JsonWriter& JsonWriter::Key(std::string_view key) {
   return *this;
 }
 
+bool JsonWriter::KeyOf(std::string_view key, bool known) {
+  Key(key);
+  if (!known) Null();
+  return known;
+}
+
 JsonWriter& JsonWriter::Add(Members members) {
   for (const auto& [key, value] : members) Key(key).Scalar(value);
   return *this;

@@ -55,6 +55,8 @@ class JsonWriter {
   JsonWriter& BeginArray(Layout layout = Layout::kLines) { return Begin('[', layout); }
   JsonWriter& EndArray() { return End(']'); }
   JsonWriter& Key(std::string_view key);
+  // The key, behind it null where nothing is known: then there is no value to write. Gives `known`.
+  bool KeyOf(std::string_view key, bool known);
 
   // Members of the object that is open; an object of them; both ends of a range; texts.
   JsonWriter& Add(Members members);

@@ -32,6 +32,11 @@ enum class ColumnKind : uint8_t {
   kShape,
 };
 
+// Aligned to the right.
+inline bool IsNumber(ColumnKind kind) {
+  return kind != ColumnKind::kText && kind != ColumnKind::kWord && kind != ColumnKind::kShape;
+}
+
 enum class Show : uint8_t {
   kAlways,
   kDetail,  // on the screen only with -v, under its row

@@ -87,25 +87,19 @@ void WriteBounds(JsonWriter& json, const PlanAnswer& answer) {
             {"minimum_why", answer.minimum_why},
             {"lower_bound_recompute_flops", answer.lower_bound_recompute_flops},
             {"lower_bound_recompute_ns", answer.lower_bound_recompute_ns}});
-  json.Key("class_bound");
-  if (const auto& bound = answer.class_bound) {
+  if (const auto& bound = answer.class_bound; json.KeyOf("class_bound", bound.has_value())) {
     json.Object({{"class", bound->name},
                  {"candidates", bound->candidates},
                  {"floor_bytes", bound->floor_bytes},
                  {"lower_bound_recompute", bound->cost},
                  {"gap", bound->gap}});
-  } else {
-    json.Null();
   }
-  json.Key("any_schedule");
-  if (const auto& any = answer.any_schedule) {
+  if (const auto& any = answer.any_schedule; json.KeyOf("any_schedule", any.has_value())) {
     json.Object({{"peak_bytes", any->peak_bytes},
                  {"recompute_flops", any->recompute_flops},
                  {"recompute_ns", any->recompute_ns},
                  {"slowdown", any->slowdown},
                  {"optimal", any->optimal}});
-  } else {
-    json.Null();
   }
   json.Add({{"optimal", answer.optimal}, {"optimal_class", NullIfEmpty(answer.optimal_class)}, {"gap", answer.gap}});
 }
@@ -126,13 +120,10 @@ void WriteSearch(JsonWriter& json, const PlanAnswer& answer) {
 
 // The verdict on the budget (or the smallest card), and what the step needs on each card.
 void WriteHeldPlan(JsonWriter& json, const PlanPart& part) {
-  if (part.held.empty()) {
-    json.Key("verdict").Null();
-    return;
-  }
+  if (!json.KeyOf("verdict", !part.held.empty())) return;
   Verdict worst = Verdict::kFits;
   for (const PlanPart::Held& held : part.held) worst = std::max(worst, held.verdict);
-  json.Key("verdict").String(onnx_mem::NameOf(worst));
+  json.String(onnx_mem::NameOf(worst));
   const Need& planned = part.held.front().planned;
   json.Key("planned_interval_bytes").Range(planned.low_bytes, planned.high_bytes);
   json.Key("gpus").BeginArray();

@@ -143,7 +143,7 @@ std::string TrainsLine(const Report& report, const Screen& screen) {
   return "\n" + Sentence(absl::StrFormat("Trains %s.", trains), screen, kIndent);
 }
 
-// One model at one batch, with more than the first screen has room for: the answer, then the list that was asked for,
+// One model at one batch, with more than the first screen has room for: the answer, then the list of --by,
 // or all of where, when and who.
 std::vector<std::string> RunTexts(const Report& report, const AnalyzePart& analyzed, const Screen& screen) {
   const RunSummary& run = report.runs.front();
@@ -163,7 +163,7 @@ std::vector<std::string> RunTexts(const Report& report, const AnalyzePart& analy
 }
 
 std::string RenderText(const Report& report, const Screen& screen) {
-  const auto told_of_model = [&](std::vector<std::string> parts) {
+  const auto with_heading = [&](std::vector<std::string> parts) {
     parts.insert(parts.begin(), HeadingText(report, screen));
     parts.push_back(AssumedText(report, screen));
     return Paragraphs(parts);
@@ -172,10 +172,10 @@ std::string RenderText(const Report& report, const Screen& screen) {
     if (report.runs.size() == 1 && !report.verbose && report.shown_table.empty() && !report.top_given) {
       return FirstScreenText(report, part, screen);
     }
-    return told_of_model(report.runs.size() > 1 ? std::vector{SweepText(report.runs, part, screen)}
-                                                : RunTexts(report, part, screen));
+    return with_heading(report.runs.size() > 1 ? std::vector{SweepText(report.runs, part, screen)}
+                                               : RunTexts(report, part, screen));
   };
-  const auto planned = [&](const PlanPart&) { return told_of_model({PlanText(report, screen)}); };
+  const auto planned = [&](const PlanPart&) { return with_heading({PlanText(report, screen)}); };
   const auto fitted = [&](const FitPart& part) {
     return TablesText(report, HeadingText(report, screen) + "\n" + FitText(part, screen), screen) +
            TrainsLine(report, screen);

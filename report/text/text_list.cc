@@ -102,9 +102,7 @@ std::string ListText(const Table& table, const Report& report, const Screen& scr
     // The name and the numbers that the list is about stay whatever the width.
     const bool optional = !columns.empty() && c != table.rank_column;
     columns.push_back(c);
-    const bool number = IsSummed(kind) || kind == ColumnKind::kDecimal || kind == ColumnKind::kShare ||
-                        kind == ColumnKind::kStep || kind == ColumnKind::kIndex;
-    text_table.columns.push_back({.right = number, .shrinks = kind == ColumnKind::kText, .optional = optional});
+    text_table.columns.push_back({.right = IsNumber(kind), .shrinks = kind == ColumnKind::kText, .optional = optional});
     text_table.rows.front().push_back(table.columns[c].title);
   }
   const std::vector<ByteUnit> units = UnitsOf(table, screen.units);

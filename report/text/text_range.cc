@@ -49,7 +49,7 @@ std::string RangeText(const Report& report, const Screen& screen) {
                          Moved("+", cause.more_bytes, unit));
     }
     const RangeCause& widest = causes.front();
-    const std::string fact = absl::StrFormat("%s is known by %s", widest.words, widest.told_by);
+    const std::string fact = absl::StrFormat("%s is known by %s", widest.words, widest.known_by);
     if (fact != last) {
       causes_text +=
           Wrapped(absl::StrFormat("Narrower%s once %s", last.empty() ? "" : absl::StrFormat(" (%s)", name), fact),

@@ -1,6 +1,6 @@
 // Report -> a snapshot as torch.cuda.memory._dump_snapshot writes it, for PyTorch's viewer (pytorch.org/memory_viz,
 // torch.cuda._memory_viz): every buffer of one step at the address that the allocator would give it. Sizes are those
-// asked for, as in the events of a real one: the most that is allocated at once is our peak.
+// needed, as in the events of a real one: the most that is allocated at once is our peak.
 //
 // What is there before the step is allocated first; what is left behind it lies in the one segment.
 #include <algorithm>

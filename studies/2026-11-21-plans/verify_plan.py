@@ -32,7 +32,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
-from makers import listed
+from makers import module_of
 
 # ------------------------------------------------------------------------------------------------ models
 
@@ -107,7 +107,7 @@ MODELS = {
                  ["encoder.layers.encoder_layer_0,encoder.layers.encoder_layer_1;encoder.layers.encoder_layer_5",
                   ";".join(f"encoder.layers.encoder_layer_{i}" for i in range(12)), "encoder.layers.encoder_layer_3.mlp",
                   "!encoder.layers.encoder_layer_0;encoder.layers.encoder_layer_1;!encoder.layers.encoder_layer_2.mlp"], []),
-    "unet": (listed("2026-11-22-records").UNet, pixels(96, 4), pixels(32, 4), 8, 2, "ts", ["down.0;up.2", "down.0;down.1;down.2;down.3;up.0;up.1;up.2",
+    "unet": (module_of("studies/2026-11-22-records/models.py").UNet, pixels(96, 4), pixels(32, 4), 8, 2, "ts", ["down.0;up.2", "down.0;down.1;down.2;down.3;up.0;up.1;up.2",
                                                                                               "!down.0;down.1;!up.1;up.2"],
              ["--loss", "cross-entropy"]),
     "bert": (lambda: bert(4), words(64, 3, False), words(16, 3, False), 8, 2, "dynamo",

@@ -26,7 +26,7 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 import onnx_mem
-from makers import listed
+from makers import module_of
 
 BATCH = 4
 SHARES = (0.75, 0.5, 0.25)    # of what the step takes above the least that segments can do
@@ -116,7 +116,7 @@ MODELS = {
     "regnety": (lambda: timm_model("regnety_002"), images()),
     "mixer": (lambda: timm.models.mlp_mixer.MlpMixer(img_size=64, patch_size=8, num_blocks=6, embed_dim=64,
                                                      num_classes=10), images()),
-    "unet": (listed("2026-11-22-records").UNet, images()),
+    "unet": (module_of("studies/2026-11-22-records/models.py").UNet, images()),
     "diffusers_unet": (diffusers_unet, noised()),
     "mixed": (Mixed, lambda: ((torch.randn(BATCH, 20, 48),), {})),
     "gpt2": (lambda: hf("GPT2LMHeadModel", "GPT2Config", n_layer=6, n_embd=128, n_head=4, vocab_size=500), words()),

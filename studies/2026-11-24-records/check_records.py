@@ -48,7 +48,7 @@ def main():
     warnings.simplefilter("ignore")
     path, *names = sys.argv[1:]
     results = json.loads(pathlib.Path(path).read_text()) if os.path.exists(path) else {}
-    for package, models in listed("2026-11-24-records").MODELS.items():
+    for package, models in listed("2026-11-24-records").items():
         for name, make in models.items():
             key = f"{package}/{name}"
             if key not in names if names else key in results:

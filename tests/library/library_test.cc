@@ -59,7 +59,7 @@ void ExpectFigures(const mem::Figures& figures, const Json& json) {
   EXPECT_EQ(sum, figures.peak_bytes);
 }
 
-void ExpectRun(const mem::Run& run, const Json& json) {
+void ExpectRun(const mem::BatchRun& run, const Json& json) {
   EXPECT_EQ(run.batch, json["batch"]);
   ASSERT_EQ(run.training.has_value(), !json["training"].is_null());
   ASSERT_EQ(run.inference.has_value(), !json["inference"].is_null());

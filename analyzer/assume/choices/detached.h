@@ -1,4 +1,4 @@
-// What exporters lose of detach(): no operator is written for it, and a file looks as if all were differentiated.
+// Calls of detach() that an export has lost: exporters write no operator for it, so a file looks fully differentiable.
 //
 //   x - x.max(-1, keepdim=True)[0].detach()   the maximum keeps nothing for backward
 //   z + (q - z).detach()                      nothing flows back through the difference (van den Oord et al. 2017, 3.2)

@@ -1,8 +1,9 @@
-// How models of a known build train with dropout: what an evaluation export has lost, told from what is left of it.
-// One row for each build, with where it is known from, in the source file.
+// Where models of a known build have dropouts: an evaluation export has lost them, and the build is known by the rest.
+// The source file has one row for each build, with the source of what it says.
 //
-// Of other builds, norms ahead of their layers above all, as many train without dropout (Llama, GPT-NeoX, ViT, CLIP) as
-// with (minGPT, OPT): of those nothing is known. A mask takes the same room whatever its probability.
+// Of other builds, above all those with norms ahead of their layers, as many train without dropout (Llama, GPT-NeoX,
+// ViT, CLIP) as with (minGPT, OPT), so nothing is assumed for them. A mask takes the same bytes whatever its
+// probability.
 #ifndef ONNX_MEM_ANALYZER_ASSUME_CHOICES_DROPOUT_RECIPE_H_
 #define ONNX_MEM_ANALYZER_ASSUME_CHOICES_DROPOUT_RECIPE_H_
 

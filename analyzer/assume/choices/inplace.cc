@@ -17,22 +17,22 @@ namespace onnx_mem {
 namespace {
 
 // When `auto` writes in place.
-enum class Habit { kAlways, kAsModule, kInference, kIntoZeros, kNever };
+enum class Writes { kAlways, kAsModule, kInference, kIntoZeros, kNever };
 
-struct HabitRow {
+struct WritesRow {
   std::string_view op;
-  Habit habit;
+  Writes writes;
 };
 
 // What `auto` does with the operators that have an in-place form: never write, but for these, and into zeros as graph
 // networks do, torch.zeros(n, d).index_add_(0, target, messages). ReLU's output is all that its backward needs, so
 // models write it in place; SiLU and its like save a copy of the input then, which leaves training memory as it was.
-constexpr auto kHabits = std::to_array<HabitRow>({
-    {"relu", Habit::kAlways},
-    {"leaky_relu", Habit::kAsModule},
-    {"relu6", Habit::kInference},
-    {"silu", Habit::kInference},
-    {"hardswish", Habit::kInference},
+constexpr auto kWrites = std::to_array<WritesRow>({
+    {"relu", Writes::kAlways},
+    {"leaky_relu", Writes::kAsModule},
+    {"relu6", Writes::kInference},
+    {"silu", Writes::kInference},
+    {"hardswish", Writes::kInference},
 });
 
 // Producers after which model zoos write `inplace=True`.
@@ -41,11 +41,11 @@ bool StandsBeforeActivation(const OpName& op) {
 }
 
 // nullopt: the operator has no in-place form.
-std::optional<Habit> HabitOf(const OpName& op) {
+std::optional<Writes> WritesOf(const OpName& op) {
   if (!HasInPlaceForm(op)) return std::nullopt;
-  if (WritesInto(op)) return Habit::kIntoZeros;
-  auto it = std::find_if(kHabits.begin(), kHabits.end(), [&](const HabitRow& row) { return row.op == op; });
-  return it == kHabits.end() ? Habit::kNever : it->habit;
+  if (WritesInto(op)) return Writes::kIntoZeros;
+  auto it = std::find_if(kWrites.begin(), kWrites.end(), [&](const WritesRow& row) { return row.op == op; });
+  return it == kWrites.end() ? Writes::kNever : it->writes;
 }
 
 // The node whose result `id` would overwrite, if it may.
@@ -103,19 +103,19 @@ bool HasOnlyDefaults(const Node& activation, const Node& before) {
   return is_default && (before.calls.empty() || !StartsWith(activation.calls, before.calls));
 }
 
-bool IsHabit(const Draft& draft, Habit habit, NodeId id, NodeId producer, const Run& run, bool convolutional) {
+bool WritesHere(const Draft& draft, Writes writes, NodeId id, NodeId producer, const Run& run, bool convolutional) {
   const Node& before = draft.node(producer);
-  switch (habit) {
-    case Habit::kAlways:
+  switch (writes) {
+    case Writes::kAlways:
       return IsBeforeActivation(draft, before, convolutional) &&
              (IsOwnModule(draft.node(id), before) || EndsALayer(draft, id, producer));
-    case Habit::kAsModule:
+    case Writes::kAsModule:
       return StandsBeforeActivation(before.op) && before.op != "add" && IsOwnModule(draft.node(id), before) &&
              !HasOnlyDefaults(draft.node(id), before);
-    case Habit::kInference:
+    case Writes::kInference:
       return !run.training && (before.op == "batch_norm" || before.op == "add") && IsOwnModule(draft.node(id), before);
-    case Habit::kIntoZeros: return before.op == "full";
-    case Habit::kNever: return false;
+    case Writes::kIntoZeros: return before.op == "full";
+    case Writes::kNever: return false;
   }
   return false;
 }
@@ -136,8 +136,8 @@ bool IsFreeBelowViews(const Draft& draft, NodeId id) {
 // (torch/nn/modules/activation.py, dropout.py) have inplace=True; code has it as often as not.
 bool MayWriteOver(const Draft& draft, NodeId id) {
   const Node& node = draft.node(id);
-  const std::optional<Habit> habit = HabitOf(node.op);
-  if (!habit || *habit == Habit::kIntoZeros || node.attributes.contains("inplace")) return false;
+  const std::optional<Writes> writes = WritesOf(node.op);
+  if (!writes || *writes == Writes::kIntoZeros || node.attributes.contains("inplace")) return false;
   return IsFreeBelowViews(draft, id);
 }
 
@@ -165,7 +165,7 @@ bool MarkSum(Draft& draft, SourceInPlace& source, NodeId sum) {
   return true;
 }
 
-int64_t MarkByHabit(Draft& draft, const Run& run) {
+int64_t MarkAuto(Draft& draft, const Run& run) {
   int64_t count = 0;
   SourceInPlace source(draft);
   const NodeIds order = draft.InOrder();
@@ -173,18 +173,18 @@ int64_t MarkByHabit(Draft& draft, const Run& run) {
       std::any_of(order.begin(), order.end(), [&](NodeId id) { return draft.node(id).op == "conv"; });
   for (NodeId id : order) {
     const OpName op = draft.node(id).op;
-    const std::optional<Habit> habit = HabitOf(op);
+    const std::optional<Writes> writes = WritesOf(op);
     if (source.NamesSecond(id)) draft.SetInputs(id, {draft.node(id).inputs[1], draft.node(id).inputs[0]});
-    if (const std::optional<bool> told = source.Writes(id)) {
-      draft.mutable_node(id).attributes["inplace"] = *told ? kInPlaceBySource : int64_t{0};
-      if (!*told) continue;
+    if (const std::optional<bool> by_source = source.Writes(id)) {
+      draft.mutable_node(id).attributes["inplace"] = *by_source ? kInPlaceBySource : int64_t{0};
+      if (!*by_source) continue;
       const NodeId sum = op == "relu" ? Overwritable(draft, id) : NodeId();
       if (sum.valid() && MarkSum(draft, source, sum)) ++count;
       continue;
     }
-    if (!habit) continue;
+    if (!writes) continue;
     const NodeId producer = Overwritable(draft, id);
-    if (!producer.valid() || !IsHabit(draft, *habit, id, producer, run, convolutional)) continue;
+    if (!producer.valid() || !WritesHere(draft, *writes, id, producer, run, convolutional)) continue;
     draft.mutable_node(id).attributes["inplace"] = int64_t{1};
     ++count;
     if (op == "relu" && MarkSum(draft, source, producer)) ++count;
@@ -235,8 +235,8 @@ int64_t MarkAllInPlace(Graph& graph) {
   int64_t count = 0;
   for (NodeId id(0); graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
     Node& node = graph.nodes[id];
-    const std::optional<Habit> habit = HabitOf(node.op);
-    if (node.op != "add" && (!habit || *habit == Habit::kIntoZeros)) continue;
+    const std::optional<Writes> writes = WritesOf(node.op);
+    if (node.op != "add" && (!writes || *writes == Writes::kIntoZeros)) continue;
     if (node.attributes.contains("inplace") || node.inputs.empty() || !node.inputs[0].valid()) continue;
     const bool second = node.op == "add" && node.inputs.size() == 2 && !MayWriteOver(graph, node, 0);
     if (!MayWriteOver(graph, node, second ? 1 : 0)) continue;
@@ -256,19 +256,19 @@ NodeIds PossiblyInPlace(const Draft& draft) {
 absl::StatusOr<int64_t> MarkInPlace(Draft& draft, const Run& run) {
   if (run.inplace == "none") return 0;
   if (run.inplace == "norms") {
-    const int64_t activations = MarkByHabit(draft, run);
+    const int64_t activations = MarkAuto(draft, run);
     return activations + MarkNorms(draft);
   }
-  if (run.inplace == "auto" || run.inplace.empty()) return MarkByHabit(draft, run);
+  if (run.inplace == "auto" || run.inplace.empty()) return MarkAuto(draft, run);
   if (run.inplace == "all") {
-    const int64_t habits = MarkByHabit(draft, run);
+    const int64_t automatic = MarkAuto(draft, run);
     int64_t others = 0;
     for (NodeId id : draft.InOrder()) {
       if (!MayWriteOver(draft, id)) continue;
       draft.mutable_node(id).attributes["inplace"] = int64_t{1};
       ++others;
     }
-    return habits + others;
+    return automatic + others;
   }
   const std::optional<NamePattern> pattern = NamePattern::Compile(run.inplace);
   if (!pattern) {

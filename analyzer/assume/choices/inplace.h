@@ -1,4 +1,4 @@
-// Which operators write into their input: no ONNX file says.
+// Which operators write their result into their input. ONNX has no mark for it, so this is assumed.
 #ifndef ONNX_MEM_ANALYZER_ASSUME_CHOICES_INPLACE_H_
 #define ONNX_MEM_ANALYZER_ASSUME_CHOICES_INPLACE_H_
 

@@ -1,4 +1,4 @@
-// Stored tables that stand in no layer's slot: whether they are trained is in no file.
+// Stored tensors that are no layer's weight or bias. A file does not say whether they are trained, so this is assumed.
 //
 //   x = self.patches(x) + self.position      self.position = nn.Parameter(sincos(...), requires_grad=False)
 //   d = (z[:, None] - self.prototypes) ** 2

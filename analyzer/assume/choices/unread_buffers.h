@@ -1,5 +1,5 @@
-// Buffers of a module that no operator of the file reads: the exporter computed on them and stored what came out, or
-// the code slices positions from them that it was given.
+// Buffers of a module that no operator of the file reads: the exporter stored the result of computing with them, or the
+// code takes slices of them only where its caller gave no positions.
 //
 //   self.register_buffer("position_ids", torch.arange(512).expand((1, -1)), persistent=False)
 //   self.register_buffer("bias", torch.tril(torch.ones(n, n)).view(1, 1, n, n), persistent=False)

@@ -1,6 +1,6 @@
-// Parameters that no operator reads and of which a file without a signature of the module tells nothing: exporters drop
-// them (torch/csrc/jit/passes/onnx/eliminate_unused_items.cpp). The layers of a decoder hold a second attention, to an
-// encoder, which is not called where there is none:
+// Parameters that no operator reads. Exporters drop them (torch/csrc/jit/passes/onnx/eliminate_unused_items.cpp), and a
+// file without the module's signature does not list them. For example, the layers of a decoder hold a second attention,
+// to an encoder, which is not called where there is no encoder:
 //
 //   x = self.self_attn(x, mask)
 //   if encoder_hidden_states is not None: x = self.encoder_attn(x, encoder_hidden_states)

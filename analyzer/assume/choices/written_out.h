@@ -1,5 +1,5 @@
-// An autograd function of the code that TorchScript's exporter writes out: what it runs looks like operators of the
-// model, each of which saves what its gradient needs, where the function saves what it likes.
+// Autograd functions that TorchScript's exporter replaces by the operators of their forward. These look like operators
+// of the model, each of which saves what its gradient needs; the function itself saves only what its code names.
 //
 //   return GeLUFunction.apply(x)       x alone, where x * 0.5 * (1 + tanh(...)) saves five tensors
 //   return LayerNormFunction.apply(x, weight, bias, eps)

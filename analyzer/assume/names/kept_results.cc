@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem::names {
 namespace {
@@ -23,7 +24,7 @@ bool HasOtherLinear(const Graph& graph, const CallSpan& outer, const CallSpan& i
   for (int32_t i = outer.begin; i <= outer.end; ++i) {
     if (i >= inner.begin && i <= inner.end) continue;
     const OpName op = graph.nodes[NodeId(i)].op;
-    if (op == "linear" || op == "addmm" || op == "matmul") return true;
+    if (onnx_mem::IsProduct(op)) return true;
   }
   return false;
 }
@@ -38,7 +39,7 @@ bool ScalesTheProduct(const Graph& graph, const Node& softmax) {
     const Node* maker = Producer(graph, scores);
     if (maker == nullptr || maker->calls != softmax.calls) return false;
     if (IsProduct(*maker)) return scaled;
-    scaled |= maker->op == "mul_scalar" || maker->op == "div_scalar";
+    scaled |= IsScaling(maker->op);
     if (maker->inputs.empty()) return false;
     scores = maker->inputs[0];
   }

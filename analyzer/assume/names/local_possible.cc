@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "analyzer/assume/names/contains.h"
 #include "analyzer/assume/names/locals.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem::names {
 namespace {
@@ -27,7 +28,7 @@ bool AnyTwoOverlap(std::vector<Life> lives) {
 }
 
 // "output.LayerNorm", "input_layernorm", "norm2": a norm by its name, whatever operators it runs.
-bool IsNorm(std::string_view call) {
+bool NamesNorm(std::string_view call) {
   const size_t dot = call.rfind('.');
   const std::string name = absl::AsciiStrToLower(absl::string_view(call.data(), call.size()));
   return name.find("norm", dot == std::string_view::npos ? 0 : dot) != std::string::npos;
@@ -37,7 +38,7 @@ bool IsNorm(std::string_view call) {
 
 bool Locals::IsNormCall(int32_t unit, const Home& home) const {
   const int32_t call = calls_.UnitCall(unit, home.depth);
-  return call >= 0 && (Contains(kNorms, graph_.nodes[NodeId(unit)].op) || IsNorm(calls_.span(call).name));
+  return call >= 0 && (IsNorm(graph_.nodes[NodeId(unit)].op) || NamesNorm(calls_.span(call).name));
 }
 
 // b1 = self.b1(x); b2 = self.b2(b1); ...; y = self.last(b1 + b7): read again behind more steps than a residual branch

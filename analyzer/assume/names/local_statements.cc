@@ -1,31 +1,30 @@
 // The part of locals.h about statements: which calls and functions stand in one, x = F.relu(self.bn(self.conv(x))), and
 // what has a name until it is done.
 #include <algorithm>
-#include <array>
 #include <string>
 #include <string_view>
 
 #include "analyzer/assume/names/contains.h"
 #include "analyzer/assume/names/locals.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem::names {
 namespace {
 
 // Functions that are written around the call whose result they take: F.relu(self.conv(x)).
-constexpr auto kWrapping = std::to_array<std::string_view>({
-    "relu",  "leaky_relu", "relu6",       "elu",       "selu",    "celu",       "gelu",       "silu",
-    "mish",  "hardswish",  "hardsigmoid", "sigmoid",   "tanh",    "softplus",   "max_pool",   "avg_pool",
-    "slice", "reshape",    "permute",     "unsqueeze", "squeeze", "mul_scalar", "div_scalar",
-});
+bool IsWrittenAround(const OpName& op) {
+  return IsActivation(op) || IsWholeView(op) || IsScaling(op) || op == "hardsigmoid" || op == "softplus" ||
+         op == "max_pool" || op == "avg_pool" || op == "slice";
+}
 // Functions that are written inside the argument list of a call: self.conv(F.interpolate(x)).
-constexpr auto kPreparing = std::to_array<std::string_view>({"upsample", "cat", "pad"});
+bool IsWrittenInside(const OpName& op) { return op == "upsample" || op == "cat" || op == "pad"; }
 
 }  // namespace
 
 // Norms whose result a function takes: F.relu(self.bn1(self.conv1(x))).
 void Locals::FindWrappedNorms() {
   for (const CallSpan& call : calls_.spans()) {
-    if (call.begin != call.end || !Contains(kNorms, graph_.nodes[NodeId(call.begin)].op)) continue;
+    if (call.begin != call.end || !IsNorm(graph_.nodes[NodeId(call.begin)].op)) continue;
     const TensorId result = graph_.nodes[NodeId(call.begin)].outputs[0];
     const size_t depth = calls_.of_node(call.begin).size() - 1;
     const Home home = HomeOf(result);
@@ -43,13 +42,13 @@ bool Locals::IsWrappedElsewhere(int32_t norm, const Home& home) const {
 
 // A function, rather than a module, that the code of the frame calls on the result of `unit`.
 bool Locals::Wraps(int32_t unit, size_t depth) const {
-  return calls_.UnitCall(unit, depth) < 0 && Contains(kWrapping, graph_.nodes[NodeId(unit)].op);
+  return calls_.UnitCall(unit, depth) < 0 && IsWrittenAround(graph_.nodes[NodeId(unit)].op);
 }
 
 // x = torch.cat([token, x], 1) with a learned token is a statement of its own.
 bool Locals::Prepares(int32_t unit, size_t depth) const {
   const Node& node = graph_.nodes[NodeId(unit)];
-  if (calls_.UnitCall(unit, depth) >= 0 || !Contains(kPreparing, node.op)) return false;
+  if (calls_.UnitCall(unit, depth) >= 0 || !IsWrittenInside(node.op)) return false;
   return !takes_token_[NodeId(unit)];
 }
 
@@ -73,7 +72,7 @@ int32_t Locals::NextInStatement(int32_t unit, const Home& home) const {
     if (Prepares(next, home.depth)) {
       return !NamesItsParts(next, unit, home) && is_call(only_reader(next)) ? next : -1;
     }
-    if (!is_call(next) || !Contains(kNorms, graph_.nodes[NodeId(next)].op)) return -1;
+    if (!is_call(next) || !IsNorm(graph_.nodes[NodeId(next)].op)) return -1;
     const int32_t after = only_reader(next);
     return (after >= 0 && Wraps(after, home.depth)) || IsWrappedElsewhere(next, home) ? next : -1;
   }
@@ -122,7 +121,7 @@ int32_t Locals::EndOfNestedCalls(int32_t unit, const Home& home) const {
     const int32_t call = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;
     if (call < 0 || calls_.span(call).begin != unit + 1 || calls_.span(call).begin != calls_.span(call).end) break;
     const OpName op = graph_.nodes[NodeId(units[0])].op;
-    if (!Contains(kNorms, op) && !Contains(kWrapping, op)) break;
+    if (!IsNorm(op) && !IsWrittenAround(op)) break;
     unit = units[0];
   }
   return unit;

@@ -1,19 +1,20 @@
 #include "analyzer/assume/names/locals.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <string_view>
 
 #include "absl/hash/hash.h"
 #include "analyzer/assume/names/contains.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem::names {
 namespace {
 
 // A result that takes over the name of its operand: x = x + f(x), x = x.masked_fill(x == 0, y).
-constexpr auto kRebinding =
-    std::to_array<std::string_view>({"add", "sub", "mul", "div", "cat", "mul_scalar", "compare", "where"});
+bool Rebinds(const OpName& op) {
+  return IsTensorArithmetic(op) || op == "cat" || op == "mul_scalar" || op == "compare" || op == "where";
+}
 
 }  // namespace
 
@@ -167,7 +168,7 @@ bool Locals::IsNamed(TensorId id, const Home& home) const {
   if (IsSkip(id, home, units)) return true;
   const TensorId last = OnlyResult(units.back(), home.depth), other = OnlyResult(units[units.size() - 2], home.depth);
   if (!last.valid() || !other.valid()) return false;
-  if (Contains(kRebinding, graph_.nodes[NodeId(units.back())].op)) return false;
+  if (Rebinds(graph_.nodes[NodeId(units.back())].op)) return false;
   // x = self.conv(x), the last of several: a result of its shape takes the name over, one of another shape
   // does not.
   if (graph_.tensors[last].shape != graph_.tensors[id].shape) return true;

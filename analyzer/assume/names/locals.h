@@ -1,6 +1,6 @@
 // How long local variables of forward code hold a value beyond its last reader. A file has no variables; these are the
-// few habits of forward code that carry over to models which no rule had seen (docs/accuracy-reasons.md). Likely, not
-// certain: the certain part is in calls.h, and the interval of a peak is made without them.
+// few conventions of forward code that also held in models that no rule was made for (docs/accuracy-reasons.md).
+// Likely, not certain: calls.h has the certain part, and the interval of a peak is computed without these.
 //
 //   feats = [f(x) for f in self.branches]   named parts of a concatenation outlive it
 //   q, k, v                                 what a matrix product of two activations reads has names

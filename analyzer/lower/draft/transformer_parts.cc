@@ -138,7 +138,8 @@ NodeId ResidualSum(const Draft& draft, TensorId id) {
       const TensorId other = OtherOperand(node, id);
       return other.valid() && draft.producer(other).valid() ? reader : NodeId();
     }
-    if (!IsWholeView(node.op)) return NodeId();
+    // Behind an unsqueeze a vector is added to every token: a condition, no residual branch.
+    if (node.op != "reshape" && node.op != "permute") return NodeId();
     id = node.outputs[0];
   }
   return NodeId();

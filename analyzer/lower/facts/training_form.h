@@ -1,4 +1,4 @@
-// Whether a model was exported in training mode: then its dropouts are in the file, and none has to be thought of.
+// Whether a model was exported in training mode: its dropouts are then in the file, and none has to be assumed.
 #ifndef ONNX_MEM_ANALYZER_LOWER_FACTS_TRAINING_FORM_H_
 #define ONNX_MEM_ANALYZER_LOWER_FACTS_TRAINING_FORM_H_
 

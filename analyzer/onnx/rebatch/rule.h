@@ -1,8 +1,8 @@
-// What an exporter bakes into the inputs of an operator when the batch is fixed, and how that follows another batch.
+// Which inputs of an operator contain the batch after an export with a fixed batch, and how to change them to another.
 //
-// Two kinds of constants carry a batch: contents (the target of a Reshape, the sizes of a Resize), which are edited,
-// and sizes (a class token expanded to [2, 1, 768] before it was folded), which are wished for at the operand and have
-// to be granted by whatever makes it. One table row per operator.
+// Constants contain a batch in two ways: in their contents (the target of a Reshape, the sizes of a Resize), which are
+// edited, and in their size (a class token expanded to [2, 1, 768] before it was folded), which a rule requests of the
+// operand and the operator that makes the operand has to grant. One table row per operator.
 #ifndef ONNX_MEM_ANALYZER_ONNX_REBATCH_RULE_H_
 #define ONNX_MEM_ANALYZER_ONNX_REBATCH_RULE_H_
 
