@@ -258,6 +258,7 @@ absl::StatusOr<Answered> AnswerAnalyze(const Options& asked, const OpenModels& o
   if (drawn && one) std::get<AnalyzePart>(answer.report.part).analysis = sweep.first;
   answer.yes = IsYes(VerdictOf(answer.report.runs, limits), options.strict);
   answer.analysis = std::move(sweep.first);
+  answer.study = study;
   return answer;
 }
 

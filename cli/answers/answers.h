@@ -37,6 +37,7 @@ struct Answered {
   std::vector<Diagnostic> warnings = {};
   bool yes = true;                                     // within every limit that was asked about
   std::shared_ptr<const Analysis> analysis = nullptr;  // analyze: of the first batch, with all notes
+  std::shared_ptr<Study> study = nullptr;              // analyze: of its model
   // analyze: what would save most, for AnalyzePart::savings. It takes longer than all the rest; empty: not to be told.
   std::function<Table(Advice)> savings = nullptr;
   std::vector<FitWay> ways = {};  // fit: those of the table "ways"
