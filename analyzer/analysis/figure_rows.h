@@ -60,17 +60,12 @@ struct PeakRow {
 
 inline constexpr auto kPeakRows = std::to_array<PeakRow>({
 #define ONNX_MEM_PEAK_ROW(kind, member, of, column, title) \
-  PeakRow { PeakRow::Kind::kind, FigureOf::k##of, #member, &PeakFigures::member, column, title }
-#define ONNX_MEM_RANGE_ROW(kind, stem, of, low, high) \
-  PeakRow{PeakRow::Kind::kind,                        \
-          FigureOf::k##of,                            \
-          #stem "_interval_bytes",                    \
-          &PeakFigures::stem##_low_bytes,             \
-          low,                                        \
-          high,                                       \
-          #stem "_low_bytes",                         \
-          #stem "_high_bytes",                        \
-          &PeakFigures::stem##_high_bytes}
+  PeakRow{PeakRow::Kind::kind, FigureOf::k##of, #member, &PeakFigures::member, column, title}
+#define ONNX_MEM_RANGE_ROW(kind, stem, of, low, high)                                                         \
+  PeakRow {                                                                                                   \
+    PeakRow::Kind::kind, FigureOf::k##of, #stem "_interval_bytes", &PeakFigures::stem##_low_bytes, low, high, \
+        #stem "_low_bytes", #stem "_high_bytes", &PeakFigures::stem##_high_bytes                              \
+  }
 #define ONNX_MEM_PLAN_PEAK(member, of, column, title, words) ONNX_MEM_PEAK_ROW(kPlanPeak, member, of, column, title),
 #define ONNX_MEM_PEAK(member, of, column, title, words) ONNX_MEM_PEAK_ROW(kPeak, member, of, column, title),
 #define ONNX_MEM_SHARE(member, of, column, title, words) ONNX_MEM_PEAK_ROW(kShare, member, of, column, title),

@@ -1,5 +1,3 @@
-#include "analyzer/record/lower_record.h"
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -10,6 +8,7 @@
 #include "analyzer/graph/assumed_operators.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/record/aten_table.h"
+#include "analyzer/record/lower_record.h"
 #include "analyzer/record/open_calls.h"
 #include "analyzer/record/value_tensors.h"
 #include "analyzer/run/work.h"

@@ -217,8 +217,7 @@ void FillInferenceAssumptions(const Workload& workload, const Enacted& enacted, 
     run.training = false;
     AddSettings(run, analysis.info.from_record, analysis.assumptions);
     if (!analysis.info.from_record) {
-      analysis.assumptions.emplace_back("margin",
-                                        MarginText(ListsTensors(enacted.assumptions), /*training=*/false));
+      analysis.assumptions.emplace_back("margin", MarginText(ListsTensors(enacted.assumptions), /*training=*/false));
     }
   }
   AddCommonAssumptions(workload, analysis.assumptions);

@@ -141,7 +141,8 @@ std::string Zsh() {
     }
     for (std::string_view name : {row.short_name, row.long_name}) {
       if (name.empty()) continue;
-      absl::StrAppendFormat(&text, "    '%s%s[%s]%s' \\\n", row.setter.repeatable ? "*" : "", name, ZshText(row.help), value);
+      absl::StrAppendFormat(&text, "    '%s%s[%s]%s' \\\n", row.setter.repeatable ? "*" : "", name, ZshText(row.help),
+                            value);
     }
   }
   absl::StrAppendFormat(

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "analyzer/exported/source_trace.h"
 #include "analyzer/ops/ops.h"
 
 namespace onnx_mem::names {
@@ -29,21 +30,63 @@ bool HasOtherLinear(const Graph& graph, const CallSpan& outer, const CallSpan& i
   return false;
 }
 
+// A model that looks tokens up.
+bool ReadsTokens(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) { return node.op == "embedding"; });
+}
+
 // softmax(q k^T * scale + mask), all in one function: the scale comes after the product, as in transformers'
-// eager_attention_forward, which returns (output, weights). timm, torchvision and most other code scale q.
+// eager_attention_forward, which drops weights by a function. timm, torchvision and most other code scale q or drop
+// weights by a module, and hand none back. Language models whose attention is their own divide, q k^T / sqrt(d), drop
+// by a module and hand weights back as well (modeling_gptj.py, modeling_big_bird.py, modeling_roformer.py); models of
+// images that were written that way do so on request alone (modeling_maskformer_swin.py, modeling_vilt.py).
 bool ScalesTheProduct(const Graph& graph, const Node& softmax) {
   constexpr int kMostSteps = 4;  // mask, position bias, view
   TensorId scores = softmax.inputs[0];
-  bool scaled = false;
+  bool scaled = false, looks_up = false;
+  const bool by_module = StringAttribute(softmax, "dropout", "") == "module";
   for (int step = 0; step < kMostSteps; ++step) {
     const Node* maker = Producer(graph, scores);
     if (maker == nullptr || maker->calls != softmax.calls) return false;
-    if (IsProduct(*maker)) return scaled;
-    scaled |= IsScaling(maker->op);
+    if (IsProduct(*maker)) return scaled && (!by_module || ReadsTokens(graph));
+    // q k^T * scale + self.biases[:, self.indices]: code of its own, not eager_attention_forward (modeling_levit.py)
+    const Node* bias = maker->op == "add" ? Producer(graph, maker->inputs[1]) : nullptr;
+    looks_up |= bias != nullptr && bias->op == "index" && bias->calls == softmax.calls;
+    if (looks_up && maker->op == "mul_scalar") return false;
+    scaled |= (maker->op == "mul_scalar" && !by_module) || maker->op == "div_scalar";
     if (maker->inputs.empty()) return false;
     scores = maker->inputs[0];
   }
   return false;
+}
+
+// "layer.0.attention.self" of three projections and q k^T / sqrt(d): code whose layers hand weights on to
+// the loop over them, layer_outputs = layer_module(x); hidden_states = layer_outputs[0] (modeling_megatron_bert.py,
+// modeling_rembert.py, modeling_roformer.py, modeling_canine.py, modeling_luke.py, modeling_tapas.py). Later code
+// multiplies, and its layers return their result alone.
+bool IsDividingSelfAttention(const Graph& graph, const Calls& calls, int32_t node) {
+  const CallSpan& attention = calls.span(calls.FrameOf(node));
+  if (!attention.name.ends_with(".self")) return false;
+  constexpr int kProjections = 3;
+  int linears = 0;
+  bool divides = false;
+  for (int32_t i = attention.begin; i <= attention.end; ++i) {
+    const OpName op = graph.nodes[NodeId(i)].op;
+    linears += op == "linear";
+    divides |= op == "div_scalar";
+  }
+  return linears == kProjections && divides;
+}
+
+// Whether the loop that runs the layer at `depth` around `node` holds its weights. Source lines may show that it gets
+// none: hidden_states = block(x).
+bool IsNamedInLoop(const Graph& graph, const Calls& calls, int32_t node, size_t depth) {
+  if (!IsDividingSelfAttention(graph, calls, node)) return false;
+  SourceTraceReader reader;
+  const SourceLines& lines = reader.Read(graph.nodes[NodeId(node)]);
+  if (depth >= lines.size() || lines[depth] == nullptr) return true;
+  const std::vector<std::string>& targets = lines[depth]->statement.targets;
+  return targets.size() != 1 || absl::EndsWith(targets[0], "outputs");
 }
 
 // The end of the call after the one at `depth` that `node` runs in, if it is the next element of its list; else that of
@@ -55,18 +98,34 @@ int32_t EndOfNextElement(const Calls& calls, int32_t node, size_t depth) {
   return call >= 0 && IsElement(calls.span(call).name) ? calls.span(call).end : around;
 }
 
-// The end of the layer behind the one that an attention module's weights are handed up to, the innermost element of a
-// stack around it that has linear layers beside the attention's own: outputs = layer(x); x = outputs[0], where the next
-// round of the loop takes the name. -1 if the attention is not a module of its own.
+// The end of the layer that an attention module's weights are handed up to, the innermost element of a stack around it
+// that has linear layers beside the attention's own; or, if sooner, of the next attention there, which takes over the
+// name: x, _ = self.self_attn(x); x, _ = self.cross_attn(x, memory). -1 if the attention is not a module of its own.
 int32_t EndOfWeights(const Graph& graph, const Calls& calls, int32_t node) {
   const std::span<const int32_t> inside = calls.of_node(node);
   if (inside.size() < 2 || IsElement(calls.span(inside.back()).name)) return -1;
   const CallSpan& attention = calls.span(inside.back());
   for (size_t depth = inside.size() - 1; depth-- > 0;) {
     const CallSpan& layer = calls.span(inside[depth]);
-    if (IsElement(layer.name) && HasOtherLinear(graph, layer, attention)) return EndOfNextElement(calls, node, depth);
+    if (!IsElement(layer.name) || !HasOtherLinear(graph, layer, attention)) continue;
+    for (int32_t i = attention.end + 1; i <= layer.end; ++i) {
+      if (HandsWeightsBack(graph, graph.nodes[NodeId(i)])) return calls.UnitEnd(i, depth + 1);
+    }
+    return IsNamedInLoop(graph, calls, node, depth) ? EndOfNextElement(calls, node, depth) : layer.end;
   }
   return -1;
+}
+
+int32_t KeptAsWeights(const Graph& graph, const Calls& calls, TensorId id) {
+  const Node* maker = Producer(graph, id);
+  if (maker->op == "dropout") maker = Producer(graph, maker->inputs[0]);  // in training
+  if (maker == nullptr || !HandsWeightsBack(graph, *maker)) return -1;
+  const Node& softmax = *maker;
+  const auto& readers = graph.tensors[id].consumers;
+  const bool weighs = std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    return IsProduct(graph.nodes[reader]) && graph.nodes[reader].calls == softmax.calls;
+  });
+  return weighs ? EndOfWeights(graph, calls, graph.tensors[id].producer.value()) : -1;
 }
 
 // The first layer of a stack, "layers.0", with layers inside and one after it.
@@ -166,22 +225,16 @@ bool IsKeptByHook(const Graph& graph, TensorId id) {
 
 }  // namespace
 
-int32_t MayBeHandedBackUntil(const Graph& graph, const Calls& calls, TensorId id) {
-  const Node* maker = Producer(graph, id);
-  if (maker != nullptr && maker->op == "dropout") maker = Producer(graph, maker->inputs[0]);  // in training
-  if (maker == nullptr || maker->op != "softmax" || !ScalesTheProduct(graph, *maker)) return -1;
-  const auto& readers = graph.tensors[id].consumers;
-  const bool weighs = std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
-    return IsProduct(graph.nodes[reader]) && graph.nodes[reader].calls == maker->calls;
-  });
-  return weighs ? EndOfWeights(graph, calls, graph.tensors[id].producer.value()) : -1;
+bool HandsWeightsBack(const Graph& graph, const Node& node) {
+  return node.op == "softmax" && ScalesTheProduct(graph, node);
 }
 
-int32_t KeptUntil(const Graph& graph, const Calls& calls, TensorId id, bool names_known) {
+int32_t KeptUntil(const Graph& graph, const Calls& calls, TensorId id, bool names_known, bool guess) {
   if (!graph.tensors[id].producer.valid()) return -1;
   if (IsKeptByHook(graph, id)) return static_cast<int32_t>(graph.nodes.size()) - 1;
-  if (names_known) return -1;
-  return std::max(KeptAsEmbedding(graph, calls, id), KeptAsModelOutput(graph, calls, id));
+  const int32_t handed_on = guess ? KeptAsWeights(graph, calls, id) : -1;
+  if (names_known) return handed_on;
+  return std::max({handed_on, KeptAsEmbedding(graph, calls, id), KeptAsModelOutput(graph, calls, id)});
 }
 
 }  // namespace onnx_mem::names

@@ -1,6 +1,8 @@
 // Results that the code around a module call keeps although no node reads them any more. Nothing in a file says so: it
 // is how transformers (modeling_*.py, cache_utils.py) and models built in its way are written. Likely, not certain.
 //
+//   x, _ = self.self_attn(x)                 attention written out hands its weights back beside its result; the layer
+//                                            holds both until it returns
 //   key, value = cache.update(key, value)    a decoder keeps keys and values of every layer until the model returns;
 //                                            the first update concatenates with nothing, so it copies
 //   outputs = self.model(ids)                a head keeps the output object of its base model until it returns itself
@@ -17,12 +19,12 @@
 namespace onnx_mem::names {
 
 // The last node during which `id` is likely held for one of these reasons; -1 if for none. With `names_known` the names
-// of the code that it is handed to are known (source_names.h): what is asked is who else keeps it.
-int32_t KeptUntil(const Graph& graph, const Calls& calls, TensorId id, bool names_known = false);
+// of the code that it is handed to are known (source_names.h): what is wanted is who else keeps it. `guess`:
+// attention's weights may be handed back.
+int32_t KeptUntil(const Graph& graph, const Calls& calls, TensorId id, bool names_known = false, bool guess = true);
 
-// The last node during which attention's weights `id` may be held by layers that they are handed back to, as a second
-// result that nobody reads: x, _ = self.self_attn(x). Possible where attention scales its scores; -1 elsewhere.
-int32_t MayBeHandedBackUntil(const Graph& graph, const Calls& calls, TensorId id);
+// Whether a node is the softmax of an attention that hands its weights back beside its result.
+bool HandsWeightsBack(const Graph& graph, const Node& node);
 
 }  // namespace onnx_mem::names
 

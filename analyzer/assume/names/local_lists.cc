@@ -15,6 +15,29 @@ bool Locals::NamesItsParts(int32_t cat, int32_t call, const Home& home) const {
   return node.op == "cat" && (node.inputs.size() > 2 || node.inputs.back() != OnlyResult(call, home.depth));
 }
 
+// A piece of a split: an output of one, or one of several slices that lie side by side along an axis.
+bool Locals::IsSplitPiece(TensorId id) const {
+  const NodeId producer = graph_.tensors[id].producer;
+  if (!producer.valid()) return false;
+  const Node& node = graph_.nodes[producer];
+  if (node.op == "split" || node.op == "unbind") return true;
+  return node.op == "slice" && IsCutUp(node.inputs[0]);
+}
+
+// Whether the slices of `id` are as large as it is, together.
+bool Locals::IsCutUp(TensorId id) const {
+  const auto [known, is_new] = cut_up_.try_emplace(id, false);
+  if (!is_new) return known->second;
+  int64_t pieces = 0, elements = 0;
+  for (NodeId reader : graph_.tensors[id].consumers) {
+    const Node& other = graph_.nodes[reader];
+    if (other.op != "slice") continue;
+    ++pieces;
+    elements += NumElements(graph_.tensors[other.outputs[0]].shape).value_or(0);
+  }
+  return known->second = pieces >= 2 && elements == NumElements(graph_.tensors[id].shape).value_or(-1);
+}
+
 // What is looked up in tables for a list, torch.cat([e(x) for e in self.tables], 1), or scaled up there to the size of
 // the other parts, torch.cat([x0, x1, self.up(x2)], 1).
 bool Locals::StandsInList(TensorId id, const Node& cat) const {

@@ -1,14 +1,11 @@
 // The part of locals.h about what may be: names that nothing tells of, but that code like this may give.
 #include <algorithm>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/hash/hash.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/string_view.h"
-#include "analyzer/assume/names/contains.h"
 #include "analyzer/assume/names/locals.h"
 #include "analyzer/ops/ops.h"
 

@@ -96,7 +96,7 @@ bool Locals::IsScaledForSkip(int32_t maker, int32_t reader, const Home& home) co
 int32_t Locals::EndOfStatement(TensorId id, const Home& home) const {
   const Units units = ReadingUnits(id, home);
   const int32_t maker = calls_.UnitEnd(graph_.tensors[id].producer.value(), home.depth);
-  if (units.empty() || popped_.contains(id)) return -1;
+  if (units.empty() || FeedsGaussian(id) || popped_.contains(id)) return -1;
   if (units.size() == 1 && IsScaledForSkip(maker, units[0], home)) return -1;
   if (units.size() == 1 && NextInStatement(maker, home) == units[0]) return -1;
   if (StandsInList(id, graph_.nodes[NodeId(units[0])]) || IsRebound(id, graph_.nodes[NodeId(units.back())]) ||
@@ -109,6 +109,26 @@ int32_t Locals::EndOfStatement(TensorId id, const Home& home) const {
     end = unit;
   }
   return end;
+}
+
+// joined = torch.cat(features, 1); return self.conv(self.relu(self.norm(joined))): a joined list has a name, and the
+// layer that is normalized before it is convolved stands in one statement. The end of that statement, -1 if there is
+// none.
+int32_t Locals::EndOfPreactivation(TensorId id, const Home& home) const {
+  const NodeId maker = graph_.tensors[id].producer;
+  if (graph_.nodes[maker].op != "cat" || calls_.UnitCall(maker.value(), home.depth) >= 0) return -1;
+  const auto next = [&](TensorId value) {
+    const Units units = value.valid() ? ReadingUnits(value, home) : Units();
+    return units.size() == 1 && calls_.UnitCall(units[0], home.depth) >= 0 ? units[0] : -1;
+  };
+  int32_t unit = next(id);
+  if (unit < 0) return -1;
+  const int32_t call = calls_.UnitCall(unit, home.depth);
+  const CallSpan& norm = calls_.span(call);  // perhaps with its activation; no block that begins with one
+  if (!IsNorm(graph_.nodes[NodeId(norm.begin)].op) || norm.end > norm.begin + 1) return -1;
+  unit = next(OnlyResult(unit, home.depth));
+  if (unit >= 0 && IsWrittenAround(graph_.nodes[NodeId(unit)].op)) unit = next(OnlyResult(unit, home.depth));
+  return unit >= 0 && graph_.nodes[NodeId(unit)].op == "conv" ? unit : -1;
 }
 
 // The end of the norms and activations that follow the call which ends at `unit`, if all may stand in one statement.

@@ -18,8 +18,12 @@ bool Rebinds(const OpName& op) {
 
 }  // namespace
 
-Locals::Locals(const Graph& graph, const Calls& calls)
-    : graph_(graph), calls_(calls), output_number_(graph.tensors.size(), 0), takes_token_(graph.nodes.size(), false) {
+Locals::Locals(const Graph& graph, const Calls& calls, bool guess)
+    : graph_(graph),
+      calls_(calls),
+      guess_(guess),
+      output_number_(graph.tensors.size(), 0),
+      takes_token_(graph.nodes.size(), false) {
   for (NodeId node(0); graph.nodes.contains(node); node = NodeId(node.value() + 1)) {
     const auto& inputs = graph.nodes[node].inputs;
     takes_token_[node] = std::any_of(inputs.begin(), inputs.end(), [&](TensorId input) { return IsToken(input); });
@@ -161,10 +165,31 @@ bool Locals::StandsInProduct(TensorId id, int32_t product) const {
   return calls_.UnitCall(maker, depth) >= 0 && calls_.UnitEnd(maker, depth) + 1 == product;
 }
 
+// logvar -> exp(0.5 * logvar): the deviation of a Gaussian.
+bool Locals::IsExponentiated(TensorId id) const {
+  constexpr int kMostSteps = 2;
+  for (int step = 0; step < kMostSteps && id.valid() && graph_.tensors[id].consumers.size() == 1; ++step) {
+    const Node& reader = graph_.nodes[graph_.tensors[id].consumers[0]];
+    if (reader.op == "exp") return true;
+    if (reader.op != "mul_scalar" && reader.op != "div_scalar") return false;
+    id = reader.outputs[0];
+  }
+  return false;
+}
+
+// What the two heads of a variational encoder read, one of which is exponentiated.
+bool Locals::FeedsGaussian(TensorId id) const {
+  const auto& readers = graph_.tensors[id].consumers;
+  if (readers.size() != 2) return false;
+  const TensorId mean = graph_.nodes[readers[0]].outputs[0], spread = graph_.nodes[readers[1]].outputs[0];
+  return mean.valid() && spread.valid() && graph_.tensors[mean].shape == graph_.tensors[spread].shape &&
+         (IsExponentiated(mean) || IsExponentiated(spread));
+}
+
 // Several statements read it, and the last does not assign its name anew.
 bool Locals::IsNamed(TensorId id, const Home& home) const {
   const Units units = ReadingUnits(id, home);
-  if (units.size() < 2 || IsEncodingArgument(id)) return false;
+  if (units.size() < 2 || FeedsGaussian(id) || IsEncodingArgument(id)) return false;
   if (IsSkip(id, home, units)) return true;
   const TensorId last = OnlyResult(units.back(), home.depth), other = OnlyResult(units[units.size() - 2], home.depth);
   if (!last.valid() || !other.valid()) return false;
@@ -179,7 +204,11 @@ int32_t Locals::HeldUntil(TensorId id) const {
   const Tensor& tensor = graph_.tensors[id];
   if (!tensor.producer.valid()) return -1;
   const Home home = HomeOf(id);
-  int32_t last = -1;
+  int32_t last = guess_ ? HeldBySumInCall(id) : -1;
+  if (guess_ && IsSplitPiece(id)) {
+    const size_t depth = calls_.of_node(tensor.producer.value()).size();
+    last = std::max(last, UntilRebound(id, {depth, calls_.FrameOf(tensor.producer.value())}));
+  }
   for (NodeId reader : tensor.consumers) {
     const Node& node = graph_.nodes[reader];
     const bool is_operand = IsProduct(node) && !StandsInProduct(id, reader.value());
@@ -189,7 +218,8 @@ int32_t Locals::HeldUntil(TensorId id) const {
     if (node.op == "cat" && IsNamedPart(id, node)) last = std::max(last, EndOfList(id, reader));
   }
   if (IsNamed(id, home)) last = std::max(last, UntilRebound(id, home));
-  return std::max(last, EndOfStatement(id, home));
+  last = std::max({last, EndOfStatement(id, home), EndOfPreactivation(id, home)});
+  return last;
 }
 
 }  // namespace onnx_mem::names

@@ -2,10 +2,12 @@
 // few conventions of forward code that also held in models that no rule was made for (docs/accuracy-reasons.md).
 // Likely, not certain: calls.h has the certain part, and the interval of a peak is computed without these.
 //
+//   x1, x2 = x.chunk(2, 1)                  pieces of a split are names, until the function returns
 //   feats = [f(x) for f in self.branches]   named parts of a concatenation outlive it
 //   q, k, v                                 what a matrix product of two activations reads has names
 //   self.norm(a + b)                        a and b are names until the statement is done
 //   x = F.relu(self.bn(self.conv(x)))       so is x
+//   x + self.drop(self.mlp(self.norm(x)))   a sum in a call holds its operands until the call returns
 //   mu, logvar = self.mu(h), self.var(h)    what several statements read is a name
 //   for conv in self.convs: y = conv(x)     a name ends when the next round of the loop assigns it
 #ifndef ONNX_MEM_ANALYZER_ASSUME_NAMES_LOCALS_H_
@@ -28,8 +30,9 @@ namespace onnx_mem::names {
 
 class Locals {
  public:
-  // Both must outlive this.
-  Locals(const Graph& graph, const Calls& calls);
+  // Both must outlive this. `guess`: beyond what statements tell, pieces of a split and the operands of a sum in a call
+  // have names.
+  Locals(const Graph& graph, const Calls& calls, bool guess = true);
   // The node after which the last variable that likely holds `id` goes; -1 if none is likely.
   int32_t HeldUntil(TensorId id) const;
   // The node after which a name of its own goes at the latest, in the function that hands `id` around: possible. -1
@@ -57,6 +60,8 @@ class Locals {
   TensorId OnlyResultFrom(int32_t begin, int32_t unit_end) const;
   bool IsTurnedForProduct(TensorId id, int32_t product) const;
   bool StandsInProduct(TensorId id, int32_t product) const;
+  bool IsExponentiated(TensorId id) const;
+  bool FeedsGaussian(TensorId id) const;
   bool IsPassedOn(int32_t call, const Home& home) const;
   bool IsNamed(TensorId id, const Home& home) const;
   // local_statements.cc
@@ -66,10 +71,17 @@ class Locals {
   int32_t NextInStatement(int32_t unit, const Home& home) const;
   bool IsScaledForSkip(int32_t maker, int32_t reader, const Home& home) const;
   int32_t EndOfStatement(TensorId id, const Home& home) const;
+  int32_t EndOfPreactivation(TensorId id, const Home& home) const;
   int32_t EndOfNestedCalls(int32_t unit, const Home& home) const;
   bool IsWrappedElsewhere(int32_t norm, const Home& home) const;
+  // local_sums.cc
+  bool IsResidual(NodeId sum) const;
+  bool IsNormCall(int32_t unit, const Home& home) const;
+  int32_t HeldBySumInCall(TensorId id) const;
   // local_lists.cc
   bool NamesItsParts(int32_t cat, int32_t call, const Home& home) const;
+  bool IsSplitPiece(TensorId id) const;
+  bool IsCutUp(TensorId id) const;
   bool IsToken(TensorId id) const;
   bool StandsInList(TensorId id, const Node& cat) const;
   bool IsEncoding(TensorId id) const;
@@ -85,7 +97,6 @@ class Locals {
   const Node* Maker(TensorId id) const;
   bool IsSoftmaxOfSum(TensorId id) const;
   // local_possible.cc
-  bool IsNormCall(int32_t unit, const Home& home) const;
   using Round = std::pair<int32_t, size_t>;  // a frame, and what its code does in each round of a loop
   bool ReadsLate(TensorId id, const Home& home) const;
   size_t RoundSignature(TensorId id) const;
@@ -104,6 +115,7 @@ class Locals {
 
   const Graph& graph_;
   const Calls& calls_;
+  bool guess_;
   IdVector<TensorId, int32_t> output_number_;  // among the results of its maker
   IdVector<NodeId, bool> takes_token_;         // among its operands
   // By frame and signature, the nodes that make such values, in order.
@@ -113,11 +125,12 @@ class Locals {
   // Frames and names (without digits) of norms whose result a function wraps: F.relu(self.bn1(self.conv1(x))).
   std::set<std::pair<int32_t, std::string>> wrapped_norms_;
   std::set<int32_t> skip_frames_;
-  std::set<int32_t> naming_frames_;                    // functions that read several values late
-  std::set<Round> collected_;                          // whose results may all be in a list
-  absl::flat_hash_map<TensorId, int32_t> batch_ends_;  // of such a list, where the next one takes its name
-  absl::flat_hash_set<int32_t> encoders_;              // calls that give maps of several sizes
-  std::set<TensorId> popped_;                          // skips that a stack hands out once
+  std::set<int32_t> naming_frames_;                     // functions that read several values late
+  std::set<Round> collected_;                           // whose results may all be in a list
+  absl::flat_hash_map<TensorId, int32_t> batch_ends_;   // of such a list, where the next one takes its name
+  absl::flat_hash_set<int32_t> encoders_;               // calls that give maps of several sizes
+  std::set<TensorId> popped_;                           // skips that a stack hands out once
+  mutable absl::flat_hash_map<TensorId, bool> cut_up_;  // whose slices are as large as it is
   mutable absl::flat_hash_map<std::pair<int32_t, int32_t>, TensorId> only_results_;  // by first and last node of a call
 };
 

@@ -17,42 +17,97 @@ struct Attention {
 };
 
 // One layer: attention in a module of its own, then a feed-forward layer. softmax(q k^T * scale) v.
-Attention RunLayer(LoweredProgram& p, const std::string& layer, bool scale_after_product) {
-  const std::string attn = layer + " > " + layer + ".attn";
-  const TensorId q = p.Run("linear", {p.input()}, attn + " > " + layer + ".attn.q");
+Attention RunLayer(LoweredProgram& p, bool scale_after_product, std::string dropout) {
+  const TensorId q = p.Run("linear", {p.input()}, "layers.0 > layers.0.attn > layers.0.attn.q");
+  const std::string attn = "layers.0 > layers.0.attn";
   const TensorId scaled = scale_after_product ? q : p.Run("mul_scalar", {q}, attn);
   TensorId scores = p.Run("bmm", {scaled, q}, attn);
   if (scale_after_product) scores = p.Run("mul_scalar", {scores}, attn);
   Attention result;
   result.weights = p.Run("softmax", {scores}, attn);
+  if (!dropout.empty()) p.Say(result.weights, "dropout", dropout);
   const TensorId mixed = p.Run("bmm", {result.weights, q}, attn);
   result.product = p.last();
-  const TensorId wide = p.Run("linear", {mixed}, layer + " > " + layer + ".up");
-  p.Run("gelu", {wide}, layer + " > " + layer + ".act");
+  const TensorId wide = p.Run("linear", {mixed}, "layers.0 > layers.0.up");
+  p.Run("gelu", {wide}, "layers.0 > layers.0.act");
   result.layer_end = p.last();
   return result;
 }
 
-int32_t HandedBackUntil(const LoweredProgram& p, TensorId id) {
-  return MayBeHandedBackUntil(p.graph(), Calls(p.graph()), id);
+TEST(KeptResults, TheLayerHoldsWeightsThatAttentionHandsBack) {  // x, _ = self.attn(x); x = self.act(self.up(x))
+  LoweredProgram p;
+  const Attention attention = RunLayer(p, /*scale_after_product=*/true, "function");
+  EXPECT_EQ(p.Release(attention.weights), std::make_pair(attention.layer_end, attention.product));
 }
 
-// outputs = layer(x); x = outputs[0], where outputs[1] is what x, weights = self.attn(x) gave.
-TEST(KeptResults, LayersMayHoldTheWeightsThatAttentionHandsBack) {
+TEST(KeptResults,
+     InTrainingTheDroppedWeightsAreHandedBack) {  // weights = F.dropout(weights); return weights @ v, weights
   LoweredProgram p;
-  const Attention first = RunLayer(p, "layers.0", /*scale_after_product=*/true);
-  const Attention second = RunLayer(p, "layers.1", /*scale_after_product=*/true);
-  p.Run("linear", {p.input()}, "head");
-  EXPECT_EQ(p.Release(first.weights), std::make_pair(first.product, first.product)) << "possible, not likely";
-  EXPECT_EQ(HandedBackUntil(p, first.weights), second.layer_end) << "where the next layer's take the name";
-  EXPECT_EQ(HandedBackUntil(p, second.weights), p.last()) << "where the model returns";
-  EXPECT_GE(p.ReleaseAtMost(first.weights), second.layer_end);
+  const std::string attn = "layers.0 > layers.0.attn";
+  const TensorId scores = p.Run("mul_scalar", {p.Run("bmm", {p.input(), p.input()}, attn)}, attn);
+  const TensorId weights = p.Run("softmax", {scores}, attn);
+  p.Say(weights, "dropout", std::string("function"));
+  const TensorId dropped = p.Run("dropout", {weights}, attn);
+  const TensorId mixed = p.Run("bmm", {dropped, p.input()}, attn);
+  p.Run("linear", {mixed}, "layers.0 > layers.0.up");
+  p.Run("gelu", {p.input()}, "layers.0 > layers.0.act");
+  EXPECT_EQ(p.Release(dropped).first, p.last());
+  EXPECT_EQ(p.Release(weights).first, 3) << "the function's own name for them is gone when it returns";
+}
+
+// scores = q @ k / math.sqrt(d); probs = self.dropout(softmax(scores)); return probs @ v, probs
+TensorId Divide(LoweredProgram& p, const std::string& layer) {
+  const std::string attn = layer + " > " + layer + ".attn";
+  const TensorId weights =
+      p.Run("softmax", {p.Run("div_scalar", {p.Run("bmm", {p.input(), p.input()}, attn)}, attn)}, attn);
+  p.Say(weights, "dropout", std::string("module"));
+  p.Run("linear", {p.Run("bmm", {weights, p.input()}, attn)}, layer + " > " + layer + ".up");
+  p.Run("gelu", {p.input()}, layer + " > " + layer + ".act");
+  return weights;
+}
+
+TEST(KeptResults, LanguageModelsThatDivideHandWeightsBackToo) {
+  LoweredProgram text, image;
+  text.Run("embedding", {text.input()});
+  const TensorId handed_back = Divide(text, "layers.0");
+  EXPECT_EQ(text.Release(handed_back).first, text.last());
+  const TensorId used_up = Divide(image, "layers.0");
+  EXPECT_LT(image.Release(used_up).first, image.last() - 1);
+}
+
+TEST(KeptResults, WhereSourceLinesTellNamesWeightsMayBeHandedBackButAreNotLikely) {
+  LoweredProgram p;
+  const Attention attention = RunLayer(p, /*scale_after_product=*/true, "function");
+  p.OnLines(attention.weights, {"x = self.layers(x)"});
+  EXPECT_LT(p.Release(attention.weights).first, attention.layer_end);
+  EXPECT_GE(p.ReleaseAtMost(attention.weights), attention.layer_end);
+}
+
+TEST(KeptResults, TheNextAttentionTakesOverTheName) {  // x, _ = self.attn(x); x, _ = self.cross(x); x = self.up(x)
+  LoweredProgram p;
+  const auto attend = [&](TensorId x, const std::string& calls) {
+    const TensorId scores = p.Run("mul_scalar", {p.Run("bmm", {x, x}, calls)}, calls);
+    const TensorId weights = p.Run("softmax", {scores}, calls);
+    return std::make_pair(weights, p.Run("bmm", {weights, x}, calls));
+  };
+  const auto [first, x] = attend(p.input(), "layers.0 > layers.0.attn");
+  const auto [second, y] = attend(x, "layers.0 > layers.0.cross");
+  const int32_t end_of_cross = p.last();
+  p.Run("linear", {y}, "layers.0 > layers.0.up");
+  EXPECT_EQ(p.Release(first).first, end_of_cross);
+  EXPECT_EQ(p.Release(second).first, p.last());
+}
+
+TEST(KeptResults, WeightsThatAModuleDropsStayInside) {  // attn = self.attn_drop(attn); x = attn @ v
+  LoweredProgram p;
+  const Attention attention = RunLayer(p, /*scale_after_product=*/true, "module");
+  EXPECT_EQ(p.Release(attention.weights).first, attention.product);
 }
 
 TEST(KeptResults, CodeThatScalesTheQueryHandsNoWeightsBack) {  // q = q * self.scale; attn = q @ k.transpose(-2, -1)
   LoweredProgram p;
-  const Attention attention = RunLayer(p, "layers.0", /*scale_after_product=*/false);
-  EXPECT_EQ(HandedBackUntil(p, attention.weights), -1);
+  const Attention attention = RunLayer(p, /*scale_after_product=*/false, "");
+  EXPECT_EQ(p.Release(attention.weights).first, attention.product);
 }
 
 TEST(KeptResults, WhatEntersTheFirstLayerHasANameOfItsOwn) {  // h = e = self.embed(x); for l in self.layers: h = l(h)
@@ -138,6 +193,42 @@ TEST(KeptResults, AModuleHoldsTheWeightThatItsHookMade) {  // torch.nn.utils.wei
     p.Run("relu", {x}, "");                                               // 2
     EXPECT_EQ(p.Release(weight).first, hook ? 2 : 1);
   }
+}
+
+// layer_outputs = layer(x); x = layer_outputs[0]: the loop over layers of BERT's first code has the weights of the one
+// before. Code that has more in its attention (modeling_convbert.py) returns its result alone.
+TEST(KeptResults, TheLoopOverBertsLayersHoldsTheWeightsOfTheLastOne) {
+  for (const int projections : {3, 4}) {
+    LoweredProgram p;
+    p.Run("embedding", {p.input()});
+    const auto run_layer = [&](const std::string& layer) {
+      const std::string self = layer + " > " + layer + ".attention > " + layer + ".attention.self";
+      for (int i = 0; i < projections; ++i) p.Run("linear", {p.input()}, self);
+      const TensorId weights =
+          p.Run("softmax", {p.Run("div_scalar", {p.Run("bmm", {p.input(), p.input()}, self)}, self)}, self);
+      p.Say(weights, "dropout", std::string("module"));
+      p.Run("bmm", {weights, p.input()}, self);
+      p.Run("linear", {p.input()}, layer + " > " + layer + ".output");
+      return weights;
+    };
+    const TensorId weights = run_layer("layer.0");
+    const int32_t own_end = p.last();
+    run_layer("layer.1");
+    EXPECT_EQ(p.Release(weights).first, projections == 3 ? p.last() : own_end);
+  }
+}
+
+// softmax(q k^T * scale + biases[:, positions]): LeViT's own code, which hands nothing back.
+TEST(KeptResults, BiasesLookedUpInTheAttentionAreOfCodeOfItsOwn) {
+  LoweredProgram p;
+  const std::string attn = "layers.0 > layers.0.attn";
+  const TensorId scores = p.Run("mul_scalar", {p.Run("bmm", {p.input(), p.input()}, attn)}, attn);
+  const TensorId bias = p.Run("index", {p.Stored("biases"), p.Stored("positions")}, attn);
+  const TensorId weights = p.Run("softmax", {p.Run("add", {scores, bias}, attn)}, attn);
+  p.Run("bmm", {weights, p.input()}, attn);
+  const int32_t attention_end = p.last();
+  p.Run("linear", {p.input()}, "layers.0 > layers.0.up");
+  EXPECT_EQ(p.Release(weights).first, attention_end);
 }
 
 }  // namespace

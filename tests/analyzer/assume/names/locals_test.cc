@@ -49,6 +49,17 @@ TEST(Locals, ModulesOneAfterTheOtherMayBeNested) {  // x = self.relu(self.bn(sel
   EXPECT_EQ(p.ReleaseAtMost(x), 3);
 }
 
+// h = self.dropout(h); h = self.norm(h + x): h has its name until the norm has run.
+TEST(Locals, WhatANormReadsASumOfIsHeld) {
+  Program p;
+  const TensorId x = p.Run("conv", {p.input()}, "first");  // 0
+  const TensorId h = p.Run("conv", {x}, "dense");          // 1
+  const TensorId sum = p.Run("add", {h, x});               // 2
+  const TensorId n = p.Run("layer_norm", {sum}, "norm");   // 3
+  p.Run("conv", {n}, "last");                              // 4
+  EXPECT_EQ(p.Release(h).first, 3);
+}
+
 TEST(Locals, AConcatenationInAnArgumentBelongsToTheCall) {  // x = self.u(torch.cat([s, self.up(x)]))
   Program p;
   const TensorId s = p.Run("conv", {p.input()}, "s");      // 0
@@ -86,6 +97,25 @@ TEST(Locals, AListOfARoundGoesWhenTheNextRoundBeginsItsOwn) {
   for (TensorId part : next_outs) EXPECT_EQ(p.Release(part), Nodes(9, 7));
 }
 
+// for f in self.f: a, b = f(x).chunk(2); x = a * b, or with one f that is called again and again: f, f_1, f_2.
+TEST(Locals, PiecesOfAChunkGoWhenTheLoopAssignsThemAgain) {
+  for (const auto& names : {std::array{"f.0", "f.1", "f.2"}, std::array{"f", "f_1", "f_2"}}) {
+    Program p;
+    TensorId x = p.input();
+    TensorIds pieces;
+    for (const char* name : names) {
+      const TensorId wide = p.Run("conv", {x}, name, {2, 8});  // 0, 4, 8
+      pieces.push_back(p.Run("slice", {wide}));                // 1, 5, 9
+      pieces.push_back(p.Run("slice", {wide}));                // 2, 6, 10
+      x = p.Run("mul", {pieces[pieces.size() - 2], pieces.back()});
+    }
+    EXPECT_EQ(p.Release(pieces[0]).second, 3);
+    EXPECT_GE(p.Release(pieces[0]).first, 5) << "until the next round's chunk";
+    EXPECT_LE(p.Release(pieces[0]).first, 6);
+    EXPECT_EQ(p.Release(pieces[4]).first, 11) << "the last round's until the function returns";
+  }
+}
+
 // v = self.factors(i); square = v.sum(1) ** 2; ...; self.mlp(v.flatten(1)): what has another shape takes no name over.
 TEST(Locals, WhatSeveralReadKeepsItsName) {
   Program p;
@@ -115,6 +145,49 @@ TEST(Locals, AShortcutDoesNot) {  // s = self.down(x); x = self.conv(x); x = x +
   const TensorId sum = p.Run("add", {c, s});              // 3
   p.Run("conv", {sum}, "dec");                            // 4
   EXPECT_EQ(p.Release(x), Nodes(2, 2));
+}
+
+TEST(Locals, ASumOfBranchesStandsInTheCallASumWithTheOperandDoesNot) {
+  Program p;
+  const TensorId x = p.Run("conv", {p.input()}, "a");    // 0
+  const TensorId f = p.Run("conv", {x}, "f");            // 1
+  const TensorId sum = p.Run("add", {x, f});             // 2: x = x + self.f(x)
+  const TensorId up = p.Run("conv", {sum}, "b > b.up");  // 3: x = self.b(x)
+  p.Run("conv", {up}, "b > b.down");                     // 4
+  EXPECT_EQ(p.Release(f).first, 2);
+  const TensorId g = p.Run("conv", {p.input()}, "g");       // 5
+  const TensorId h = p.Run("conv", {p.input()}, "h");       // 6
+  const TensorId both = p.Run("add", {g, h});               // 7: self.c(g + h)
+  const TensorId wide = p.Run("conv", {both}, "c > c.up");  // 8
+  p.Run("conv", {wide}, "c > c.down");                      // 9
+  EXPECT_EQ(p.Release(g).first, 9);
+}
+
+TEST(Locals, ANormByNameHoldsTheOperandsOfItsSumToo) {  // y = self.dense(h); y = self.LayerNorm(y + x): a * w + b
+  for (const bool is_norm : {true, false}) {
+    Program p;
+    const std::string name = is_norm ? "out > out.LayerNorm" : "out > out.scale";
+    const TensorId x = p.Run("conv", {p.input()}, "before");                // 0
+    const TensorId h = p.Run("relu", {x}, "act");                           // 1
+    const TensorId y = p.Run("linear", {h}, "out > out.dense");             // 2
+    const TensorId sum = p.Run("add", {y, x}, "out");                       // 3
+    const TensorId scaled = p.Run("mul", {sum, p.Stored("weight")}, name);  // 4
+    p.Run("add", {scaled, p.Stored("bias")}, name);                         // 5
+    EXPECT_EQ(p.Release(y).first, is_norm ? 5 : 3);
+  }
+}
+
+// j = torch.cat(f, 1); return self.c(self.r(self.n(j)))
+TEST(Locals, AJoinedListHasANameUntilThePreactivatedLayerIsDone) {
+  Program p;
+  const TensorId a = p.Run("conv", {p.input()}, "a");
+  const TensorId b = p.Run("conv", {p.input()}, "b");
+  const TensorId joined = p.Run("cat", {a, b}, "layer", {2, 8});
+  const TensorId n = p.Run("batch_norm", {joined}, "layer > layer.n");
+  const TensorId r = p.Run("relu", {n}, "layer > layer.r");
+  const TensorId c = p.Run("conv", {r}, "layer > layer.c");  // 5
+  p.Run("conv", {c}, "layer > layer.d");                     // 6
+  EXPECT_EQ(p.Release(joined), Nodes(5, 3));
 }
 
 TEST(Locals, ANameThatIsAssignedAnewDoesNotHold) {  // q = self.q(x); k = self.k(x); q = self.n(q); k = self.m(k); q @ k
