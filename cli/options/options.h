@@ -42,8 +42,9 @@ struct Options {
   std::optional<std::vector<Segment>> plan;  // what it says, once it is read
 
   // plan
-  std::string instance_file;           // --instance: a step graph in place of a model
-  PlanRequest plan_request;            // what options say of it: not its budget, its clock or a plan to choose
+  std::string instance_file;  // --instance: a step graph in place of a model
+  // What options say of it: not its budget, its clock (which takes a table of cards to read) or a plan to choose.
+  PlanRequest plan_request = {.clock = {}};
   std::optional<double> time_limit_s;  // 0: none; unset: what is planned has one of its own
   bool cost_line_given = false;
   bool max_batch = false;  // --max-batch: the largest batch within the budget

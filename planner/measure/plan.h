@@ -29,22 +29,22 @@ enum class CostLine { kFlops, kTime };     // what recomputation costs: Measured
 std::vector<std::string> MethodNames();
 
 struct PlanRequest {
-  std::optional<int64_t> budget_bytes;  // none: the knee of the curve is chosen
+  std::optional<int64_t> budget_bytes = {};  // none: the knee of the curve is chosen
   BudgetLine budget_line = BudgetLine::kDevice;
   CostLine cost_line = CostLine::kTime;
   Clock clock = {DefaultRoofline(), false, "", {}};  // what times are told by
-  std::optional<double> max_slowdown;                // 0.1: recompute at most a tenth of the step, by the cost line
+  std::optional<double> max_slowdown = {};           // 0.1: recompute at most a tenth of the step, by the cost line
   std::string method = "auto";                       // one of MethodNames()
   Granularity granularity = Granularity::kModule;
-  bool crumbs = false;                // true: also segments that free less than 0.1 % of the peak
-  bool plans_alone = false;           // true: no proof, no plan of other granularity or for another allocator
-  bool offload = false;               // modules may go to the host in place of a second run; costs are times then
-  std::optional<int64_t> host_bytes;  // that they may take there; none: as much as they want
-  double time_limit_s = 0;            // of processor time; 0 = none: then the same plans on any machine
+  bool crumbs = false;                     // true: also segments that free less than 0.1 % of the peak
+  bool plans_alone = false;                // true: no proof, no plan of other granularity or for another allocator
+  bool offload = false;                    // modules may go to the host in place of a second run; costs are times then
+  std::optional<int64_t> host_bytes = {};  // that they may take there; none: as much as they want
+  double time_limit_s = 0;                 // of processor time; 0 = none: then the same plans on any machine
   int64_t iteration_limit =
       0;  // enactments; the same limit gives the same plans on any machine; 0: by the model's size
   const std::atomic<bool>* stop = nullptr;  // set by who wants what has been found so far; outlives the request
-  std::vector<Segment> given;  // a plan to choose where it keeps the limits, and to show on the curve; empty: none
+  std::vector<Segment> given = {};  // a plan to choose where it keeps the limits, and to show on the curve; empty: none
 };
 
 // What the accountant measures of one choice of segments: peaks of the steady step without their ranges, and costs.
