@@ -115,14 +115,8 @@ INSTANTIATE_TEST_SUITE_P(
               "\n    \\{\"([a-z0-9-]+)\", \"",
               {"none"},
               {"planner/advice/optimizer_ways.cc"}},
-        // The same methods plan step graphs.
-        Table{"proposal",
-              "planner/search/proposals.cc",
-              "\n    \\{\"([a-z0-9-]+)\", P",
-              {},
-              {"solver/methods/methods.cc"}},
-        Table{
-            "method", "solver/methods/methods.cc", "\n    \\{\"([a-z0-9-]+)\", \"", {"none", "sqrt", "chen", "chain"}},
+        Table{"proposal", "planner/search/proposals.cc", "\n    \\{\"([a-z0-9-]+)\", P"},
+        Table{"method", "solver/methods/methods.cc", "\n    \\{\"([a-z0-9-]+)\", \"", {"none"}},
         Table{"way", "planner/advice/ways.cc", "\n    \\{\"([a-z0-9-]+)\", P"},
         Table{"format", "report/parts/formats.cc", "\n    \\{\"([a-z0-9-]+)\", \""},
         Table{"assumption", "analyzer/assume/table/assumptions.cc", "\\.code = (Code::k\\w+)"}),
