@@ -16,7 +16,7 @@ struct ProcessRun {
   int exit_code = -1;          // -1: it did not end by itself
 };
 
-// Its output goes nowhere.
+// Its output is used nowhere.
 ProcessRun RunOnce(const std::string& program, const std::vector<std::string>& arguments);
 
 }  // namespace onnx_mem

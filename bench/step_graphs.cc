@@ -22,7 +22,7 @@ class Step {
     graph_.ops.Add({std::move(name), kind, cost, work_bytes, std::move(inputs), std::move(outputs), std::move(group)});
   }
 
-  // The gradient of a tensor, made when first asked for.
+  // The gradient of a tensor, made when first requested.
   StepTensorId Gradient(StepTensorId of) {
     const auto [it, inserted] = gradients_.emplace(of, StepTensorId());
     if (inserted) {

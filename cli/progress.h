@@ -1,4 +1,5 @@
-// A line on a terminal that says that the program is at work, from the first second on; it goes when the work is done.
+// A line on a terminal that says that the program is at work, from the first second on; it disappears when the work is
+// done.
 #ifndef ONNX_MEM_CLI_PROGRESS_H_
 #define ONNX_MEM_CLI_PROGRESS_H_
 

@@ -1,4 +1,4 @@
-// A model, from its bytes to every form of its report. The last byte says how it is asked about.
+// A model, from its bytes to every form of its report. The last byte says what is requested of it.
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The record of a running model, from its text to what a training step and an inference take. The last byte says how it
-// is asked about.
+// is requested.
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 //
 //   golden_test PROGRAM_FOLDER MODELS_FOLDER tests/golden/NAME.txt
 //
-//   # A pointer of Git LFS is told from a damaged file.
+//   # A pointer of Git LFS is known from a damaged file.
 //   $ onnx-mem pointer.onnx
 //   ==== file pointer.onnx
 //   version https://git-lfs.github.com/spec/v1

@@ -6,7 +6,7 @@
 //   allocator->Free(1);                //          0 MiB allocated, 20 MiB reserved
 //   allocator->EmptyCache();           //          0 MiB allocated,  0 MiB reserved
 //
-// Always: bytes asked for and not yet freed <= allocated <= reserved <= capacity.
+// Always: bytes requested and not yet freed <= allocated <= reserved <= capacity.
 #ifndef ONNX_MEM_ANALYZER_ALLOCATORS_ALLOCATOR_H_
 #define ONNX_MEM_ANALYZER_ALLOCATORS_ALLOCATOR_H_
 
@@ -76,7 +76,7 @@ struct CudaAllocatorOptions {
   // less), 2 MiB, ..., 32 GiB (and more). 0 and 1: round to 512 bytes.
   std::array<int64_t, 16> roundup_power2_divisions = {};
   std::optional<int64_t> max_split_size_bytes;               // larger blocks are not split; nullopt: all may be
-  int64_t max_non_split_rounding_bytes = int64_t{20} << 20;  // how much larger than asked an unsplit block may be
+  int64_t max_non_split_rounding_bytes = int64_t{20} << 20;  // how much larger than requested an unsplit block may be
   int64_t large_segment_bytes = int64_t{20} << 20;           // segments for sizes from 1 to 10 MiB
 };
 

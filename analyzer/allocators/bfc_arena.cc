@@ -2,7 +2,7 @@
 //   1. Sizes are rounded up to 256 bytes.
 //   2. The smallest free chunk that is large enough, the lowest address among equals. (The arena sorts its chunks into
 //      21 bins by powers of two, which finds that same chunk.)
-//   3. It is cut only if it is at least twice as large as asked, or if 128 MiB or more would be wasted.
+//   3. It is cut only if it is at least twice as large as requested, or if 128 MiB or more would be wasted.
 //   4. None: a new region. kNextPowerOfTwo: the next region's size starts at 1 MiB, doubles until the request fits, and
 //      doubles after each region for which it did not have to, up to 1 GiB; kSameAsRequested: the request itself.
 //   5. Where the device refuses, the region shrinks by 10 % at a time (down to the request, and not below 8 KiB).
@@ -75,7 +75,7 @@ class BfcArena final : public Allocator {
     if (chunk.chunk.valid()) heap_.SetState(chunk.chunk, BlockState::kFree);
   }
 
-  // Shrink: every region without a chunk in use goes back, but for the first one when regions double.
+  // Shrink: every region without a chunk in use is returned, but for the first one when regions double.
   void EmptyCache() override {
     const bool keep_first = options_.extend == ArenaOptions::Extend::kNextPowerOfTwo;
     for (BlockId chunk : heap_.FreeBlocks()) {

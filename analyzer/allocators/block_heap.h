@@ -56,7 +56,7 @@ class BlockHeap {
   std::vector<BlockId> UnmappedBlocks() const;  // lowest address first
 
   // Cuts `id` after `bytes` (less than its size); both parts keep the state. Returns the second part. The parts are
-  // to be told apart by SetState before anything else happens.
+  // to be distinguished by SetState before anything else happens.
   BlockId Split(BlockId id, int64_t bytes);
   // Marks the first `bytes` of the free block `id` as used; the rest, if any, stays a free block.
   void Use(BlockId id, int64_t bytes);

@@ -4,12 +4,12 @@
 //
 //   string 9 MiB      | mapped apart |          each large request has a mapping of its own, until one was freed: then
 //   copy 9 MiB        | heap         |          requests of up to that size come from the heap
-//   string freed      gone from the process     a mapping goes back at once
+//   string freed      gone from the process     a mapping is returned at once
 //   copy freed        | heap: free   |          still resident, and the next request that fits in it costs nothing
 //
 // Source: glibc, malloc/malloc.c (_int_malloc: best fit; sysmalloc: mappings; free: the threshold of mappings follows
-// what is freed; systrim: the end of the heap goes back where it is larger than twice the threshold; _int_memalign: an
-// aligned block is cut out of a larger one).
+// what is freed; systrim: the end of the heap is returned where it is larger than twice the threshold; _int_memalign:
+// an aligned block is cut out of a larger one).
 #ifndef ONNX_MEM_ANALYZER_ALLOCATORS_C_HEAP_H_
 #define ONNX_MEM_ANALYZER_ALLOCATORS_C_HEAP_H_
 

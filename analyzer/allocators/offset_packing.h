@@ -40,8 +40,8 @@ struct Packing {
 // `alignment_bytes`, offsets are multiples of it.
 Packing PackOffsets(std::span<const LiveRange> ranges, int64_t alignment_bytes = 1);
 
-// The buffers of a program that come and go (those alive from the first step to the end are not in an arena's plan),
-// as ranges over its steps.
+// The buffers of a program that are allocated and freed (those alive from the first step to the end are not in an
+// arena's plan), as ranges over its steps.
 std::vector<LiveRange> TransientRanges(const MemoryProgram& program);
 
 }  // namespace onnx_mem

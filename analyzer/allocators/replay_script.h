@@ -26,7 +26,7 @@ struct ReplayedLife {
 class ReplayScript {
  public:
   explicit ReplayScript(const MemoryProgram& program);
-  // What is asked for beside the program's buffers, behind them.
+  // What is requested beside the program's buffers, behind them.
   void Add(int64_t bytes, StepId begin, StepId end);
   // The same, from `begin` on in this run and in all that come after it, in which it begins at step 0.
   void AddKept(int64_t bytes, StepId begin, std::string_view name);

@@ -293,13 +293,13 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
   return result;
 }
 
-// Checkpoint calls of the model's own code, but for those that meet a segment that was asked for.
+// Checkpoint calls of the model's own code, but for those that meet a segment that was requested.
 void AddOwnCheckpoints(const Lowered& lowered, const Run& run, std::vector<eager::NodeRange>& ranges) {
   if (!run.training) return;
-  const std::vector<eager::NodeRange> asked = ranges;
+  const std::vector<eager::NodeRange> requested = ranges;
   for (const CheckpointCall& call : lowered.checkpointed) {
     const NodeSpan& span = call.span;
-    const bool meets = std::any_of(asked.begin(), asked.end(), [&](const eager::NodeRange& range) {
+    const bool meets = std::any_of(requested.begin(), requested.end(), [&](const eager::NodeRange& range) {
       return range.first <= span.last && span.first <= range.last;
     });
     if (!meets) ranges.push_back({span, /*keep=*/{}, call.arguments, Offload::kNo, call.reentrant});

@@ -42,9 +42,9 @@ class Bounds {
     if (!(run_.training ? row.training : row.inference)) return absl::OkStatus();
     if (row.open != nullptr && !row.open(run_, lowered_)) return absl::OkStatus();
     if (!row.code) return TakeAll(row, nullptr);
-    const auto told =
+    const auto reported =
         std::find_if(diagnostics.begin(), diagnostics.end(), [&](const Diagnostic& d) { return d.code == row.code; });
-    return told == diagnostics.end() ? absl::OkStatus() : TakeAll(row, &*told);
+    return reported == diagnostics.end() ? absl::OkStatus() : TakeAll(row, &*reported);
   }
 
   absl::StatusOr<PeakBounds> Join() const {
@@ -60,26 +60,26 @@ class Bounds {
     return taken.empty() || (taken.size() == 1 && taken[0]->towards == Towards::kEither);
   }
 
-  // All that the graph may be, and with it one habit of whoever wrote the code at a time.
+  // All that the graph may be, and with it one convention of whoever wrote the code at a time.
   absl::Status TakeTogether(const Alternatives& taken, PeakBounds& bounds) const {
-    Alternatives facts, habits;
-    for (const Alternative* one : taken) (one->habit ? habits : facts).push_back(one);
+    Alternatives facts, conventions;
+    for (const Alternative* one : taken) (one->convention ? conventions : facts).push_back(one);
     const auto widen = [&](const Alternatives& some) -> absl::Status {
       ASSIGN_OR_RETURN(const int64_t peak, PeakWith(some));
       bounds.low_bytes = std::min(bounds.low_bytes, peak);
       bounds.high_bytes = std::max(bounds.high_bytes, peak);
       return absl::OkStatus();
     };
-    if (habits.empty() && !IsMeasured(facts)) return widen(facts);
-    for (const Alternative* habit : habits) {
+    if (conventions.empty() && !IsMeasured(facts)) return widen(facts);
+    for (const Alternative* convention : conventions) {
       Alternatives some = facts;
-      some.push_back(habit);
+      some.push_back(convention);
       RETURN_IF_ERROR(widen(some));
     }
     return absl::OkStatus();
   }
 
-  absl::Status TakeAll(const Assumption& row, Diagnostic* told) {
+  absl::Status TakeAll(const Assumption& row, Diagnostic* reported) {
     std::vector<Measured> others;
     for (const Alternative& alternative : row.alternatives) {
       const bool may_lower = peak_.in_forward || !row.forward_only;
@@ -92,16 +92,16 @@ class Bounds {
       lowest_ = std::min(lowest_, peak);
       highest_ = std::max(highest_, peak);
       (peak < peak_bytes_ ? less_ : more_).push_back(&alternative);
-      const bool likely = alternative.usual && MovesMuch(peak, peak_bytes_);
-      if (told != nullptr && run_.training && likely) told->severity = Severity::kWarning;
+      const bool likely = alternative.common && MovesMuch(peak, peak_bytes_);
+      if (reported != nullptr && run_.training && likely) reported->severity = Severity::kWarning;
     }
-    if (told == nullptr || !run_.training || row.alternatives.front().towards != Towards::kEither) {
+    if (reported == nullptr || !run_.training || row.alternatives.front().towards != Towards::kEither) {
       return absl::OkStatus();
     }
     // What is at stake is what was measured, not what the diagnostic was made with.
     const bool moves = !others.empty() && others.front().alternative == &row.alternatives.front();
-    if (told->bytes) told->bytes = moves ? std::abs(others.front().peak_bytes - peak_bytes_) : 0;
-    if (!others.empty()) told->details.push_back(RangeText(others, peak_bytes_));
+    if (reported->bytes) reported->bytes = moves ? std::abs(others.front().peak_bytes - peak_bytes_) : 0;
+    if (!others.empty()) reported->details.push_back(RangeText(others, peak_bytes_));
     return absl::OkStatus();
   }
 

@@ -1,6 +1,6 @@
 // The interval that holds a peak, given what the file does not say: each open row of assume/table is taken the other
-// way and measured by the same accountant, and all ways that lead down, or up, together; of habits of code one at a
-// time.
+// way and measured by the same accountant, and all ways that lead down, or up, together; of conventions of code one at
+// a time.
 #ifndef ONNX_MEM_ANALYZER_ANALYSIS_PEAK_BOUNDS_H_
 #define ONNX_MEM_ANALYZER_ANALYSIS_PEAK_BOUNDS_H_
 
@@ -31,9 +31,9 @@ struct Peak {
 };
 
 // The interval of the peak of `run` (training or inference), `peak` within it. `lowered` is lower_for(run).
-// `diagnostics` are those that the model gave: each that is about something lost is told in a line of its details what
-// the training peak is the other way, and is a warning where something as likely as what was counted moves it by more
-// than 1 %.
+// `diagnostics` are those that the model gave: each that is about something lost is reported in a line of its details
+// what the training peak is the other way, and is a warning where something as likely as what was counted moves it by
+// more than 1 %.
 absl::StatusOr<PeakBounds> BoundPeak(const Lowered& lowered, const Run& run, Peak peak, LowerFor lower_for,
                                      PeakOfLowered peak_of, std::vector<Diagnostic>& diagnostics);
 

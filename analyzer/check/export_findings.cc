@@ -21,11 +21,12 @@ std::string Number(int64_t count, std::string_view one, std::string_view many) {
 
 int64_t BytesOf(const Tensor& tensor) { return NumBytes(tensor.shape, tensor.dtype).value_or(0); }
 
-// A batch that the export fixed, told by asking for another one.
+// A batch that the export fixed, known by asking for another one.
 std::optional<Diagnostic> BakedBatch(const CheckedExport& checked) {
-  const auto told = [](const Diagnostic& d) { return d.code == Code::kRebatched; };
+  const auto reported = [](const Diagnostic& d) { return d.code == Code::kRebatched; };
   const std::vector<Diagnostic>& known = checked.analysis.diagnostics;
-  if (std::any_of(known.begin(), known.end(), told) || !checked.workload.bindings.inputs.empty()) return std::nullopt;
+  if (std::any_of(known.begin(), known.end(), reported) || !checked.workload.bindings.inputs.empty())
+    return std::nullopt;
   Bindings other = checked.workload.bindings;
   other.batch = 2 * checked.analysis.batch;
   const absl::StatusOr<Shared<ImportedModel>> larger = checked.study.Import(other);
@@ -40,7 +41,7 @@ std::optional<Diagnostic> BakedBatch(const CheckedExport& checked) {
     return finding;
   }
   const std::vector<Diagnostic>& notes = (*larger)->diagnostics;
-  const auto followed = std::find_if(notes.begin(), notes.end(), told);
+  const auto followed = std::find_if(notes.begin(), notes.end(), reported);
   if (followed == notes.end()) return std::nullopt;
   finding.count = followed->count;
   finding.severity = followed->severity;

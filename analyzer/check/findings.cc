@@ -10,12 +10,12 @@
 namespace onnx_mem {
 namespace {
 
-std::optional<Effect> EffectOf(const CheckedExport& checked, const Diagnostic& told) {
-  if (told.code == Code::kRewrite) return EffectOfRewrite(checked, told.rewrite);
+std::optional<Effect> EffectOf(const CheckedExport& checked, const Diagnostic& reported) {
+  if (reported.code == Code::kRewrite) return EffectOfRewrite(checked, reported.rewrite);
   for (const EffectRow& row : EffectRows()) {
-    if (row.code == told.code) return row.measure(checked);
+    if (row.code == reported.code) return row.measure(checked);
   }
-  return EffectOfAssumption(checked, told.code);
+  return EffectOfAssumption(checked, reported.code);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@
 namespace onnx_mem {
 
 // `analysis` is what `study` says of its file under `workload`. Its diagnostics, with bytes where their effect can be
-// told, and what else is found: errors before warnings before notes, each by falling bytes.
+// reported, and what else is found: errors before warnings before notes, each by falling bytes.
 std::vector<Diagnostic> CheckExport(Study& study, const Workload& workload, const Analysis& analysis);
 
 }  // namespace onnx_mem

@@ -21,7 +21,7 @@ struct CheckedExport {
   std::string peak_name = {};  // "training peak at batch 64"
 };
 
-// What a diagnostic of the analysis moves: the bytes, and a line that says so; nullopt where it cannot be told.
+// What a diagnostic of the analysis moves: the bytes, and a line that says so; nullopt where it cannot be known.
 struct Effect {
   int64_t bytes = 0;
   std::string text;

@@ -3,7 +3,7 @@
 //
 //   x f16 -> Cast -> f32 -> Resize -> f32 -> Cast -> f16 -> Conv        kept: 1 Resize; casts: 2
 //
-// A cast is told by what it does, floating in, another floating type out, same dimensions, whatever it is called.
+// A cast is known by what it does, floating in, another floating type out, same dimensions, whatever it is called.
 #ifndef ONNX_MEM_ANALYZER_COMPARE_HALF_PRECISION_H_
 #define ONNX_MEM_ANALYZER_COMPARE_HALF_PRECISION_H_
 

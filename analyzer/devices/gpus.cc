@@ -177,7 +177,7 @@ absl::Status AmbiguousGpu(std::string_view name, const std::vector<const Gpu*>& 
 }
 
 // nvidia-smi's total less what a program sees, in MiB, where no reading exists; fitted to readings on Linux.
-int64_t UsualGapMib(const Gpu& gpu) {
+int64_t TypicalGapMib(const Gpu& gpu) {
   if (gpu.memory_mib >= 80000) return 900;
   if (gpu.memory_mib >= 40000) return gpu.memory_mib * 13 / 1000;
   if (gpu.architecture == "Pascal") return 110;
@@ -264,7 +264,7 @@ absl::StatusOr<std::vector<Gpu>> GpusWith(std::string_view words) {
 }
 
 int64_t UsableBytes(const Gpu& gpu) {
-  const int64_t mib = gpu.usable_mib.value_or(gpu.memory_mib - UsualGapMib(gpu));
+  const int64_t mib = gpu.usable_mib.value_or(gpu.memory_mib - TypicalGapMib(gpu));
   return mib << 20;
 }
 

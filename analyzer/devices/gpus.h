@@ -63,7 +63,7 @@ std::vector<std::string> GpuWords();
 // Errors: unknown-gpu with suggestions where there is none; those of CheckUsersGpus.
 absl::StatusOr<std::vector<Gpu>> GpusWith(std::string_view words);
 
-// Bytes that a process can use, its context included: as read, else nvidia-smi's total less the usual gap.
+// Bytes that a process can use, its context included: as read, else nvidia-smi's total less the common gap.
 int64_t UsableBytes(const Gpu& gpu);
 
 }  // namespace onnx_mem

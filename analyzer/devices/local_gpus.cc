@@ -43,7 +43,7 @@ struct Nvml {
   NvmlReturn (*handle)(unsigned, NvmlDevice*) = nullptr;
   NvmlReturn (*name)(NvmlDevice, char*, unsigned) = nullptr;
   NvmlReturn (*memory)(NvmlDevice, NvmlMemory*) = nullptr;
-  // Absent in some drivers. The third version of the processes is not asked for: some 535 drivers write larger
+  // Absent in some drivers. The third version of the processes is not requested: some 535 drivers write larger
   // records there than their header says.
   NvmlReturn (*processes_v1)(NvmlDevice, unsigned*, NvmlProcessV1*) = nullptr;
   NvmlReturn (*processes_v2)(NvmlDevice, unsigned*, NvmlProcessV2*) = nullptr;

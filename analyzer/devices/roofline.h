@@ -40,7 +40,7 @@ inline constexpr int64_t kCheckpointCallNs = 220'000;
 // 4, 63 of 5) for pinned memory. NVIDIA's bandwidthTest shows 12 to 13 GB/s on generation 3 and 24 to 26 on 4.
 inline constexpr double kReachedLink = 0.8;
 
-// The card that times are told for where none is named.
+// The card that times are reported for where none is named.
 inline constexpr char kDefaultCard[] = "A100 SXM4 40GB";
 
 // Rates as reached, per second.
@@ -55,7 +55,7 @@ struct RooflineCard {
   double link_bandwidth = 0;  // to and from host memory, bytes; 0: there is no link to speak of
   int64_t launch_ns = kLaunchNs;
   int64_t checkpoint_call_ns = kCheckpointCallNs;
-  // What stands in for rates that the table lacks, told of programs that use them.
+  // What stands in for rates that the table lacks, reported for programs that use them.
   struct StandIn {
     DType dtype;
     bool tf32;
@@ -91,7 +91,7 @@ struct MeasuredTime {
   int64_t nanoseconds = 0;
 };
 
-// What times are told by: a card, and what was measured on it.
+// What times are known by: a card, and what was measured on it.
 struct Clock {
   RooflineCard card;
   bool named = false;   // by the user, rather than kDefaultCard

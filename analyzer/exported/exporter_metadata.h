@@ -16,7 +16,7 @@ const std::string& FxTextOf(const Node& node);
 // The same, taken apart; without a name where the file does not tell, or in another form.
 FxCall FxCallOf(const Node& node);
 
-// Path of the module whose code made the call: "layer1.0.conv1"; "" for the model's own, and where it is not told.
+// Path of the module whose code made the call: "layer1.0.conv1"; "" for the model's own, and where it is not reported.
 std::string_view CallingModuleOf(const Node& node);
 
 }  // namespace onnx_mem

@@ -17,7 +17,7 @@
 namespace onnx_mem {
 
 enum class StatementKind : uint8_t {
-  kUnknown,    // a part of a statement, or one that is not told apart (if, for, with, assert, a call alone)
+  kUnknown,    // a part of a statement, or one that is not distinguished (if, for, with, assert, a call alone)
   kAssign,     // targets = value
   kAugmented,  // target op= value
   kReturn,

@@ -1,4 +1,4 @@
-// What is told of operators that no memory rule covers.
+// What is reported for operators that no memory rule covers.
 #ifndef ONNX_MEM_ANALYZER_GRAPH_ASSUMED_OPERATORS_H_
 #define ONNX_MEM_ANALYZER_GRAPH_ASSUMED_OPERATORS_H_
 

@@ -1,4 +1,4 @@
-// What the user is told besides the answer: an error that ended the run, or a note about what was assumed.
+// What the user learns besides the answer: an error that ended the run, or a note about what was assumed.
 // Texts follow one form: what happened, why it matters, and a command that helps.
 #ifndef ONNX_MEM_ANALYZER_GRAPH_DIAGNOSTIC_H_
 #define ONNX_MEM_ANALYZER_GRAPH_DIAGNOSTIC_H_

@@ -62,7 +62,7 @@ enum class TensorRole : uint8_t {
 };
 std::string_view NameOf(TensorRole role);
 
-// What the numbers of a stored tensor were seen to be while the file was read, before they were let go.
+// What the numbers of a stored tensor were seen to be while the file was read, before they were released.
 enum class Contents : uint8_t {
   kUnseen,
   kSinusoids,    // sines and cosines of positions: nothing trains them

@@ -34,7 +34,7 @@ struct UserFunction {
   std::vector<std::pair<TensorId, TensorId>> gradients_to =
       {};                               // (what backward returns, the input that it belongs to)
   std::vector<Node> backward = {};      // on tensors of the same graph, none of which a node of it makes
-  std::vector<TensorIds> dropped = {};  // by node of `backward`: what Python lets go of behind it
+  std::vector<TensorIds> dropped = {};  // by node of `backward`: what Python releases behind it
 };
 
 // A torch.utils.checkpoint call of the model's code.
@@ -54,17 +54,17 @@ struct Lowered {
   int64_t unread_parameter_bytes = 0;  // at most, of parameters that the file has not, and that are not counted
   int64_t unread_buffer_bytes = 0;     // the same of buffers
   absl::flat_hash_set<TensorId> frozen;  // parameters that the model itself does not train
-  // For each tensor the index of the node after which the last Python reference to it goes: -1 where no node reads or
-  // makes it, the number of nodes where the caller holds it (an output of the model).
+  // For each tensor the index of the node after which the last Python reference to it is freed: -1 where no node reads
+  // or makes it, the number of nodes where the caller holds it (an output of the model).
   IdVector<TensorId, int32_t> releases;
   bool training_form = false;  // exported in training mode: its dropouts are in the file
   std::vector<Diagnostic> diagnostics;
-  std::vector<Diagnostic> plain_rewrites;  // applied, but told by a check of the file alone
+  std::vector<Diagnostic> plain_rewrites;  // applied, but known by a check of the file alone
   std::vector<std::string> assumptions;
 
   // What only a record of the running model tells (analyzer/record). With it nothing of the above is open.
   bool recorded = false;
-  bool has_own_casts = false;                   // recorded in the precision that is asked for: nothing is left to cast
+  bool has_own_casts = false;                   // recorded in the precision that is requested: nothing is left to cast
   absl::flat_hash_map<TensorId, Dims> strides;  // of stored tensors and inputs that are not row-major, in elements
   absl::flat_hash_map<TensorId, TensorId> windows;                      // stored tensors on the storage of another one
   absl::flat_hash_map<TensorId, std::vector<std::string>> other_names;  // of a parameter that several modules share

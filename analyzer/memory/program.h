@@ -59,7 +59,7 @@ struct Step {
   int64_t flops = 0;              // multiply-add counts 2
   int64_t moved_bytes = 0;        // bytes read and written, for the roofline
   DType dtype = DType::kUnknown;  // element type of its first floating result: the rate at which it computes
-  bool tf32 = false;              // float32 work that the framework lets run as TF32 unless told otherwise
+  bool tf32 = false;              // float32 work that the framework lets run as TF32 unless set otherwise
   int64_t link_bytes = 0;         // that the step begins to move between device and host, beside what runs
   StepId waits_for = {};          // valid: the step whose move must have ended
   // The most that a library's kernels may ask of the allocator while it runs (eager/engine/workspace.h): those that it

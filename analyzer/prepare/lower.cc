@@ -83,8 +83,8 @@ void ApplyRewrites(Lowering& lowering, std::span<const Rewrite> rewrites, Lowere
     const auto& disabled = lowering.run.disabled_rewrites;
     if (std::find(disabled.begin(), disabled.end(), rewrite.name) != disabled.end()) continue;
     const int64_t count = rewrite.apply(lowering);
-    if (count == 0 || rewrite.told == Told::kByItself) continue;
-    auto& notes = rewrite.told == Told::kAlways ? lowered.diagnostics : lowered.plain_rewrites;
+    if (count == 0 || rewrite.reported == Reporting::kByItself) continue;
+    auto& notes = rewrite.reported == Reporting::kAlways ? lowered.diagnostics : lowered.plain_rewrites;
     notes.push_back({.code = Code::kRewrite,
                      .count = count,
                      .message = absl::StrCat(count, " ", std::string(rewrite.description)),

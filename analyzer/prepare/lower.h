@@ -1,5 +1,5 @@
 // Graph -> the operators that the framework ran: ONNX operators translated by one table, fused operators recovered,
-// what the exporter folded put back, Python numbers told from device tensors.
+// what the exporter folded put back, Python numbers known from device tensors.
 #ifndef ONNX_MEM_ANALYZER_PREPARE_LOWER_H_
 #define ONNX_MEM_ANALYZER_PREPARE_LOWER_H_
 

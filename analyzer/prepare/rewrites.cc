@@ -11,13 +11,13 @@
 
 namespace onnx_mem {
 
-#define ROW(function, name, description, told, after) int64_t function(Lowering& lowering);
+#define ROW(function, name, description, reported, after) int64_t function(Lowering& lowering);
 #include "analyzer/prepare/rewrite_table.inc"
 #undef ROW
 
 namespace {
 
-#define ROW(function, name, description, told, after) Rewrite{name, description, function, told, after},
+#define ROW(function, name, description, reported, after) Rewrite{name, description, function, reported, after},
 constexpr Rewrite kRewrites[] = {
 #include "analyzer/prepare/rewrite_table.inc"
 };

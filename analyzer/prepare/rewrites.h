@@ -17,13 +17,13 @@ namespace onnx_mem {
 
 // Which report tells that a rewrite applied: all of them, `check` alone (the plain meaning of the file), or none,
 // because the rewrite has a diagnostic of its own.
-enum class Told { kAlways, kByCheck, kByItself };
+enum class Reporting { kAlways, kByCheck, kByItself };
 
 struct Rewrite {
   std::string_view name;
   std::string_view description;          // what was found, for a report: "12 softmax attentions run as one operator"
   int64_t (*apply)(Lowering& lowering);  // how many times it applied
-  Told told = Told::kAlways;
+  Reporting reported = Reporting::kAlways;
   std::string_view after = {};  // names of the rows that must have run before, separated by spaces
 };
 

@@ -18,7 +18,7 @@ Source SourceOf(const Graph& imported) {
   const Graph& graph = source.graph();
   source.residence = FindResidence(graph);
   source.training_form = IsTrainingForm(graph);
-  ScopeReader scopes(graph);  // to be asked in order, of what runs alone
+  ScopeReader scopes(graph);  // to be called in order, of what runs alone
   source.scopes.reserve(graph.nodes.size());
   for (NodeId id(0); graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
     const bool runs = source.residence.runs[id] && graph.nodes[id].op != "Constant";

@@ -18,7 +18,7 @@ enum class AttentionKernel { kAuto, kEager, kMath, kFlash, kEfficient };
 enum class BatchNormMode { kAuto, kAsIs, kUnfold };
 enum class TiedMode { kAuto, kYes, kNo };
 
-// What a segment saves for backward goes to host memory and comes back (spans/offload.cc), in place of a second run:
+// What a segment saves for backward passes to host memory and comes back (spans/offload.cc), in place of a second run:
 // kOverlapped: it leaves the device when the next segment of these kinds has run, kWaiting: when the segment itself
 // has, kHeld: when the next that is not held has. A kGate moves nothing of its own: it is a place where others leave,
 // and from whose backward on they come back.
@@ -89,7 +89,7 @@ struct Run {
   AttentionKernel attention = AttentionKernel::kAuto;
   BatchNormMode batch_norm = BatchNormMode::kAuto;
   std::optional<double> dropout;    // of removed dropouts; 0: as in the file; nullopt: as models of its build have
-  std::string dropout_behind;       // with dropout: regex over node names and module paths; "": usual places
+  std::string dropout_behind;       // with dropout: regex over node names and module paths; "": common places
   bool dropout_everywhere = false;  // with dropout: behind every activation too, for an upper bound
   TiedMode tied = TiedMode::kAuto;  // --tied: output projections stored beside an embedding of their transpose
   std::string inplace = "auto";     // auto, none, or a regex over node names and module paths

@@ -45,7 +45,7 @@ class Counting {
   Counting& operator=(const Counting&) = delete;
 };
 
-// A file of so many bytes, weights aside, is asked about. Exporters write a node in a hundred and more bytes, which
+// A file of so many bytes, weights aside, is requested. Exporters write a node in a hundred and more bytes, which
 // become half a dozen steps.
 inline void Allow(int64_t stored_bytes) { Current().free = std::max(Current().free, stored_bytes / 8); }
 

@@ -44,16 +44,16 @@ LibraryCase HighCaseOf(TorchVersion torch, const CardKind& card) {
 constexpr TorchVersion kLastResident = {2, 14};
 
 // A workspace and what it is called.
-struct Asked {
+struct Requested {
   int64_t bytes;
   StepId begin, end;
   bool kept;
   std::string_view name;
 };
 
-// In the order in which they are asked for.
-std::vector<Asked> WorkspacesOf(const MemoryProgram& program, const LibraryCase& of, bool first) {
-  std::vector<Asked> asked;
+// In the order in which they are requested.
+std::vector<Requested> WorkspacesOf(const MemoryProgram& program, const LibraryCase& of, bool first) {
+  std::vector<Requested> requested;
   std::array<bool, 2> seen = {};  // by handle: forward's, backward's
   for (StepId step(0); program.steps.contains(step); step = StepId(step.value() + 1)) {
     const Step& run = program.steps[step];
@@ -61,18 +61,18 @@ std::vector<Asked> WorkspacesOf(const MemoryProgram& program, const LibraryCase&
     if (const Product product = ProductOf(run); product != Product::kNone) {
       const bool backward = run.phase == Phase::kBackward;
       if (of.kept_bytes > 0 && !std::exchange(seen[backward], true)) {
-        asked.push_back({of.kept_bytes, first ? step : StepId(0), program.steps.next_id(), true,
-                         backward ? "cuBLAS workspace of backward" : "cuBLAS workspace"});
+        requested.push_back({of.kept_bytes, first ? step : StepId(0), program.steps.next_id(), true,
+                             backward ? "cuBLAS workspace of backward" : "cuBLAS workspace"});
       }
       const int64_t bytes = product == Product::kBiased ? of.biased_bytes : of.product_bytes;
-      if (bytes > 0) asked.push_back({bytes, step, next, false, "cuBLAS workspace"});
+      if (bytes > 0) requested.push_back({bytes, step, next, false, "cuBLAS workspace"});
     }
     const int64_t bytes = of.convolutions == Convolutions::kNone     ? 0
                           : of.convolutions == Convolutions::kChosen ? run.chosen_workspace_bytes
                                                                      : run.tried_workspace_bytes;
-    if (bytes > 0) asked.push_back({bytes, step, next, false, "cuDNN workspace"});
+    if (bytes > 0) requested.push_back({bytes, step, next, false, "cuDNN workspace"});
   }
-  return asked;
+  return requested;
 }
 
 int64_t HandedOutOf(int64_t bytes) { return bytes > 0 ? RoundForCuda(bytes, {}) : 0; }
@@ -100,25 +100,25 @@ int64_t CublasBlocks(const MemoryProgram& program, const LibraryCase& of) {
 }
 
 void AddLibraryWorkspaces(const MemoryProgram& program, const LibraryCase& of, bool first, ReplayScript& script) {
-  for (const Asked& asked : WorkspacesOf(program, of, first)) {
-    if (asked.kept) {
-      script.AddKept(asked.bytes, asked.begin, asked.name);
+  for (const Requested& requested : WorkspacesOf(program, of, first)) {
+    if (requested.kept) {
+      script.AddKept(requested.bytes, requested.begin, requested.name);
     } else {
-      script.Add(asked.bytes, asked.begin, asked.end);
+      script.Add(requested.bytes, requested.begin, requested.end);
     }
   }
 }
 
 MemoryProgram WithLibraryWorkspaces(MemoryProgram program, const LibraryCase& of) {
-  for (const Asked& asked : WorkspacesOf(program, of, /*first=*/false)) {
+  for (const Requested& requested : WorkspacesOf(program, of, /*first=*/false)) {
     Buffer workspace;
-    workspace.name = SharedText(asked.name);
-    workspace.category = asked.kept ? Category::kBuffers : Category::kWorkspace;
-    workspace.bytes = asked.bytes;
-    workspace.begin = asked.begin;
-    workspace.end = asked.end;
+    workspace.name = SharedText(requested.name);
+    workspace.category = requested.kept ? Category::kBuffers : Category::kWorkspace;
+    workspace.bytes = requested.bytes;
+    workspace.begin = requested.begin;
+    workspace.end = requested.end;
     workspace.dtype = DType::kUInt8;
-    if (!asked.kept) workspace.module = program.steps[asked.begin].module;
+    if (!requested.kept) workspace.module = program.steps[requested.begin].module;
     program.buffers.Add(std::move(workspace));
   }
   return program;
@@ -131,7 +131,8 @@ int64_t PeakOfBlocks(const MemoryProgram& program, const LibraryCase& of) {
     change[static_cast<size_t>(end.value())] -= HandedOutOf(bytes);
   };
   for (const Buffer& buffer : program.buffers) add(buffer.bytes, buffer.begin, buffer.end);
-  for (const Asked& asked : WorkspacesOf(program, of, /*first=*/false)) add(asked.bytes, asked.begin, asked.end);
+  for (const Requested& requested : WorkspacesOf(program, of, /*first=*/false))
+    add(requested.bytes, requested.begin, requested.end);
   int64_t peak = 0, live = 0;
   for (int64_t bytes : change) peak = std::max(peak, live += bytes);
   return peak;

@@ -7,7 +7,7 @@
 // Offsets: at each allocation of the trace, the smallest gap that fits, else behind the last block alive. What is left
 // between that last block and the greatest height so far is a gap like any other, and often the smallest:
 //
-//   height 8   a [0, 3)  free [3, 6)  c [6, 7)  free [7, 8)      1 unit goes to 7, not to 3
+//   height 8   a [0, 3)  free [3, 6)  c [6, 7)  free [7, 8)      1 unit is placed at 7, not to 3
 //
 // Source: onnxruntime/core/framework/mem_pattern_planner.h (TraceAllocation, TraceFree), execution_frame.cc.
 #ifndef ONNX_MEM_ANALYZER_RUNTIMES_MEMORY_PATTERN_H_

@@ -107,9 +107,9 @@ IdVector<TensorId, bool> ShapesKnownToSession(const Graph& graph) {
   IdVector<TensorId, bool> known(graph.tensors.size(), true);
   for (NodeId id : ExecutionOrder(graph)) {  // nodes may stand before those that they read (session_layout.h)
     const Node& node = graph.nodes[id];
-    const bool told = TellsItsShapes(graph, node, known);
+    const bool reported = TellsItsShapes(graph, node, known);
     for (TensorId output : node.outputs) {
-      if (output.valid()) known[output] = told;
+      if (output.valid()) known[output] = reported;
     }
   }
   return known;

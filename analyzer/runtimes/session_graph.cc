@@ -175,7 +175,7 @@ class SessionOptimizer {
     pass_[graph_.tensors[activation->outputs.front()].producer] = kConvActivationPass;
   }
 
-  // The activation that alone reads a Gemm goes into it (gemm_activation_fusion.cc).
+  // The activation that alone reads a Gemm is merged into it (gemm_activation_fusion.cc).
   void FuseGemm(NodeId id) {
     const Node* activation = ActivationBehind(id, kGemmActivations);
     if (activation == nullptr) return;
@@ -287,7 +287,7 @@ class SessionOptimizer {
     return std::nullopt;
   }
 
-  // The node goes, and with it what was made for it alone: a scale that was computed from a shape.
+  // The node is removed, and with it what was made for it alone: a scale that was computed from a shape.
   void Remove(const Node& node) {
     NodeIds going = {graph_.tensors[node.outputs.front()].producer};
     while (!going.empty()) {
@@ -324,7 +324,7 @@ class SessionOptimizer {
     pass_[id] = kMatMulScalePass;
   }
 
-  // The sum goes into the convolution, which adds to its other operand where that lies (nchwc_transformer.cc).
+  // The sum is merged into the convolution, which adds to its other operand where that lies (nchwc_transformer.cc).
   void FuseSum(NodeId id) {
     const Node& sum = graph_.nodes[id];
     if (!HasOneOutput(sum)) return;
@@ -425,7 +425,7 @@ class SessionOptimizer {
     });
   }
 
-  // A bias that is added first goes in too (bias_gelu_fusion.cc).
+  // A bias that is added first is merged too (bias_gelu_fusion.cc).
   bool TakeBias(GeluParts& parts) {
     Node* sum = parts.x.valid() ? MakerReadBy(parts.x, parts.nodes) : nullptr;
     if (sum == nullptr || !IsStandard(*sum, "Add")) return false;

@@ -121,7 +121,7 @@ class BlockedLayout {
     return true;
   }
 
-  // The sum goes into the convolution that made an operand, which adds to the other where that lies.
+  // The sum is merged into the convolution that made an operand, which adds to the other where that lies.
   bool AddInConvolution(const Node& sum) {
     for (size_t i = 0; i < 2; ++i) {
       const TensorId made = sum.inputs[i];

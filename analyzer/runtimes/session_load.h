@@ -1,13 +1,14 @@
 // File -> what an onnxruntime session does with its weights while it is made, in order: what the process keeps of that
-// is told by a simulation of the C library's heap (analysis/session_resident.h).
+// is known by a simulation of the C library's heap (analysis/session_resident.h).
 //
 //   read         each stored weight, from the file into a tensor proto's string     Model::Load (core/graph/model.cc)
-//   copy         into a tensor, and the string goes                                 Graph::Graph (core/graph/graph.cc)
-//   transpose    a folded node, a cast too: a copy of its operand, its result, the copy goes    constant_folding.cc
-//   reorder      a convolution's weight for blocks of channels: a copy, a vector, a string, the new tensor
+//   copy         into a tensor, and the string is freed                                 Graph::Graph
+//   (core/graph/graph.cc) transpose    a folded node, a cast too: a copy of its operand, its result, the copy is freed
+//   constant_folding.cc reorder      a convolution's weight for blocks of channels: a copy, a vector, a string, the new
+//   tensor
 //                                                                                   nchwc_transformer.cc
 //   drop         weights that nobody reads any more
-//   pack         a product's weight for the kernel; the tensor goes                 PrePack, session_state.cc
+//   pack         a product's weight for the kernel; the tensor is freed                 PrePack, session_state.cc
 #ifndef ONNX_MEM_ANALYZER_RUNTIMES_SESSION_LOAD_H_
 #define ONNX_MEM_ANALYZER_RUNTIMES_SESSION_LOAD_H_
 

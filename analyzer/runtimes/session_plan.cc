@@ -145,7 +145,7 @@ class SessionPlanner {
     buffer.category = *category;
     buffer.bytes = bytes.value_or(0);
     buffer.begin = StepId(fixed ? 0 : begin_[id]);
-    // A buffer that no node reads is let go of by no node (GenerateDeallocationPlan goes by the readers).
+    // A buffer that no node reads is released by no node (GenerateDeallocationPlan follows the readers).
     buffer.end = StepId(fixed || is_output_[id] || !is_read_[id] ? num_steps : end_[id]);
     buffer.dims = tensor.shape.dims;
     buffer.dtype = tensor.dtype;

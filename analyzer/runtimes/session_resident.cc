@@ -70,7 +70,7 @@ class Loading {
     }
   }
 
-  // What is mapped goes from the process when the session lets go of it.
+  // What is mapped leaves the process when the session releases it.
   void Release(size_t weight) {
     if (values_[weight] != kNothing) {
       heap_.Free(values_[weight]);

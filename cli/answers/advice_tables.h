@@ -15,7 +15,7 @@ namespace onnx_mem {
 // "savings", largest first.
 Table SavingsTable(const std::vector<Saving>& savings);
 
-// "together", fastest first; `rates` names the card that times are told by.
+// "together", fastest first; `rates` names the card that times are known by.
 Table JointTable(const std::vector<JointRun>& runs, std::string_view rates, int64_t samples);
 
 // "ways", cheapest first; `card` names what they are for, "" where there is one alone.

@@ -49,7 +49,7 @@ bool ShowsLinesAlone(const Options& options) {
 // Without a limit nothing in a line needs more than the expected figure.
 bool ShowsRange(const Options& options) { return !ShowsLinesAlone(options) || HasLimit(options); }
 
-// Batches that nobody asked for: none of them where one cannot be had.
+// Batches that nobody requested: none of them where one cannot be had.
 std::vector<RunSummary> RunsBeyond(Study& study, Workload workload, int64_t largest) {
   if (workload.mode == Mode::kBoth) workload.mode = Mode::kTraining;
   std::vector<RunSummary> runs;
@@ -204,9 +204,9 @@ absl::StatusOr<std::vector<Limit>> LimitsOf(const Options& options, const RunSum
   return limits;
 }
 
-absl::StatusOr<Answered> AnswerAnalyze(const Options& asked, const OpenModels& open) {
-  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(asked, open, 0));
-  const Options options = WithRuntimeOf(asked, {file});
+absl::StatusOr<Answered> AnswerAnalyze(const Options& requested, const OpenModels& open) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(requested, open, 0));
+  const Options options = WithRuntimeOf(requested, {file});
   ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
   Workload workload = cards.empty() ? options.workload : OnCard(options.workload, cards.front());
   if (options.plan) workload.run.segments = *options.plan;
@@ -237,7 +237,7 @@ absl::StatusOr<Answered> AnswerAnalyze(const Options& asked, const OpenModels& o
   }
   const bool advise = WantsAdvice(options) && !IsTooLargeForAdvice(*analysis.graph);
   if (WantsAdvice(options) && !advise) analysis.diagnostics.push_back(NoAdviceNote(*analysis.graph));
-  if (const auto note = RuntimeNote(asked, options, {file}, {""})) analysis.diagnostics.push_back(*note);
+  if (const auto note = RuntimeNote(requested, options, {file}, {""})) analysis.diagnostics.push_back(*note);
   if (local && options.verbose) analysis.diagnostics.push_back(UseNote(local->gpu, options.units));
 
   Answered answer;

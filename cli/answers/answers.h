@@ -35,10 +35,11 @@ enum class Advice { kWhole, kFirstScreen };
 struct Answered {
   Report report = {};
   std::vector<Diagnostic> warnings = {};
-  bool yes = true;                                     // within every limit that was asked about
+  bool yes = true;                                     // within every limit that was requested
   std::shared_ptr<const Analysis> analysis = nullptr;  // analyze: of the first batch, with all notes
   std::shared_ptr<Study> study = nullptr;              // analyze: of its model
-  // analyze: what would save most, for AnalyzePart::savings. It takes longer than all the rest; empty: not to be told.
+  // analyze: what would save most, for AnalyzePart::savings. It takes longer than all the rest; empty: not to be
+  // reported.
   std::function<Table(Advice)> savings = nullptr;
   std::vector<FitWay> ways = {};  // fit: those of the table "ways"
   // plan: the chosen one, as "pytorch" or "json"; empty without one.
@@ -50,7 +51,7 @@ struct Answered {
 // One model, at one batch or several.
 absl::StatusOr<Answered> AnswerAnalyze(const Options& options, const OpenModels& open = {});
 
-// A report that was saved, shown again: its figures and what it assumed, held against the limits that are asked about.
+// A report that was saved, shown again: its figures and what it assumed, held against the limits that are requested.
 bool AsksForSaved(const Options& options);
 absl::StatusOr<Answered> AnswerSaved(const Options& options);
 

@@ -14,8 +14,8 @@
 namespace onnx_mem {
 
 // Which value of arena_extend_strategy takes the larger batch to a card with `usable_bytes`, or needs less at the batch
-// of `workload` where both take as many, with the line of Python that sets it. nullopt: no session on a card is asked
-// about. Errors: those of Study::Figures.
+// of `workload` where both take as many, with the line of Python that sets it. nullopt: no session on a card is
+// requested about. Errors: those of Study::Figures.
 absl::StatusOr<std::optional<Diagnostic>> BetterArena(Study& study, const Workload& workload, int64_t usable_bytes,
                                                       ByteUnit units);
 

@@ -20,12 +20,12 @@ std::optional<std::vector<Shape>> InputShapes(Study& study, const Bindings& bind
 
 Bindings WithBatchOption(Study& study, const Bindings& bindings) {
   if (bindings.batch || bindings.dims.empty()) return bindings;
-  const std::optional<std::vector<Shape>> asked = InputShapes(study, bindings);
+  const std::optional<std::vector<Shape>> requested = InputShapes(study, bindings);
   for (const auto& [symbol, value] : bindings.dims) {
     Bindings same = bindings;
     same.dims.erase(symbol);
     same.batch = value;
-    if (asked && InputShapes(study, same) == asked) return same;
+    if (requested && InputShapes(study, same) == requested) return same;
   }
   return bindings;
 }

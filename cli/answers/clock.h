@@ -1,4 +1,4 @@
-// --gpu and --cost -> what times are told by: a card's rates, and measured times that replace estimates.
+// --gpu and --cost -> what times are known by: a card's rates, and measured times that replace estimates.
 //
 //   node,phase,microseconds            module,phase,microseconds
 //   /conv1/Conv,forward,812.5          layer1,forward,4210

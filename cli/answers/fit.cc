@@ -50,7 +50,7 @@ std::vector<Mode> PartsOf(Mode mode) {
 struct MeasuredCard {
   Card card;
   Mode mode;
-  Need asked;
+  Need requested;
   std::optional<BatchNeeds> batches;  // unset: the file's batch is fixed
 };
 
@@ -64,11 +64,11 @@ class CardNeeds {
     }
     MeasuredCard measured{card, workload.mode, {}, std::nullopt};
     ASSIGN_OR_RETURN(BatchNeeds batches, BatchNeeds::Create(study_, workload));
-    if (const absl::StatusOr<Need> asked = batches.At(batches.start()); asked.ok()) {
-      measured.asked = *asked;
+    if (const absl::StatusOr<Need> requested = batches.At(batches.start()); requested.ok()) {
+      measured.requested = *requested;
       measured.batches = std::move(batches);
     } else {
-      ASSIGN_OR_RETURN(measured.asked, study_.NeedOf(workload));
+      ASSIGN_OR_RETURN(measured.requested, study_.NeedOf(workload));
     }
     measured_.push_back(std::move(measured));
     return &measured_.back();
@@ -79,18 +79,18 @@ class CardNeeds {
   std::deque<MeasuredCard> measured_;
 };
 
-absl::StatusOr<CardFit> FitCard(CardNeeds& needs, const Workload& asked, const Card& target) {
+absl::StatusOr<CardFit> FitCard(CardNeeds& needs, const Workload& requested, const Card& target) {
   CardFit card;
   card.name = target.name;
   card.memory_bytes = target.memory_bytes;
   card.usable_bytes = target.usable_bytes;
-  for (Mode mode : PartsOf(asked.mode)) {
-    Workload workload = OnCard(asked, target);
+  for (Mode mode : PartsOf(requested.mode)) {
+    Workload workload = OnCard(requested, target);
     workload.mode = mode;
     ASSIGN_OR_RETURN(MeasuredCard* const measured, needs.Of(target, workload));
     CardFit::Part& part = card.parts.emplace_back();
     part.name = mode == Mode::kInference ? "inference" : "training";
-    part.need = measured->asked;
+    part.need = measured->requested;
     part.verdict = VerdictOf(part.need, target.usable_bytes);
     if (!measured->batches) continue;
     absl::StatusOr<BatchEdges> edges = FindBatchEdges(*measured->batches, target.usable_bytes);
@@ -114,7 +114,7 @@ absl::StatusOr<Table> Together(Study& study, const Workload& workload, const Car
   return JointTable(ChooseJointly(study, workload, request), rates->name, batch * workload.run.accumulate);
 }
 
-// What is asked about, its part without cards.
+// What is requested, its part without cards.
 absl::StatusOr<Report> StartReport(Study& study, const Options& options, Workload workload) {
   workload.mode = PartsOf(workload.mode).front();
   ASSIGN_OR_RETURN(const Analysis analysis, study.Expected(workload));

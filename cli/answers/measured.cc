@@ -1,5 +1,5 @@
 // Prediction against reality: what one step was predicted to take, beside a snapshot of PyTorch's allocator or the one
-// number that torch.cuda.max_memory_allocated() told.
+// number that torch.cuda.max_memory_allocated() reported.
 #include <algorithm>
 #include <array>
 #include <map>

@@ -40,7 +40,7 @@ const Card* SmallestOf(const std::vector<Card>& cards) {
 absl::StatusOr<PlanRequest> RequestOf(Options options, const Card* card) {
   PlanRequest request = options.plan_request;
   const std::optional<LocalCard> local = card != nullptr ? card->local : std::nullopt;
-  if (card != nullptr && !card->name.empty()) options.gpu = card->name;  // by whose times costs are told
+  if (card != nullptr && !card->name.empty()) options.gpu = card->name;  // by whose times costs are reported
   request.budget_bytes = options.budget_bytes;
   if (!HasBudget(options) && card != nullptr) request.budget_bytes = card->usable_bytes;
   ASSIGN_OR_RETURN(request.clock, ClockOf(options, local ? &local->gpu : nullptr));
@@ -178,7 +178,7 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
     ASSIGN_OR_RETURN(part.drawn, DrawPlans(study, workload, part.answer, request.clock.card.name));
     part.baseline = std::make_shared<const Analysis>(baseline);
   }
-  // The analysis has told what importing and lowering had to say; what is new is the planner's own.
+  // The analysis has reported what importing and lowering had to say; what is new is the planner's own.
   baseline.diagnostics = model->diagnostics;
   baseline.diagnostics.insert(baseline.diagnostics.end(), part.answer.diagnostics.begin(),
                               part.answer.diagnostics.end());

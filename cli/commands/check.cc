@@ -109,15 +109,15 @@ absl::StatusOr<std::vector<Diagnostic>> Verdicts(Study& study, const Workload& w
   return verdicts;
 }
 
-// The batch at which effects are told, and where it comes from.
+// The batch at which effects are reported, and where it comes from.
 Diagnostic BatchNote(Study& study, const Bindings& bindings, const Analysis& analysis) {
   Diagnostic note{.code = Code::kBatch, .severity = Severity::kNote};
-  const bool asked = !bindings.inputs.empty() || WithBatchOption(study, bindings).batch;
+  const bool requested = !bindings.inputs.empty() || WithBatchOption(study, bindings).batch;
   note.message = absl::StrFormat("effects are told at batch %d%s", analysis.batch,
-                                 asked                ? ""
+                                 requested            ? ""
                                  : analysis.batch > 1 ? ", the file's"
                                                       : ", since none was asked for");
-  if (!asked) note.details = {"try: ... --batch 64   # the batch that you train with"};
+  if (!requested) note.details = {"try: ... --batch 64   # the batch that you train with"};
   return note;
 }
 

@@ -41,12 +41,12 @@ std::string WhereOf(const PickledValues& values, ValueId owner) {
     const std::string_view file = values.TextOf(values.At(frame, "filename"));
     const std::string_view name = values.TextOf(values.At(frame, "name"));
     if (file.empty() && name.empty()) continue;
-    const std::string told =
+    const std::string reported =
         absl::StrFormat("%s:%d %s", BaseNameOf(file), values.IntOf(values.At(frame, "line")), std::string(name));
-    if (innermost.empty()) innermost = told;
+    if (innermost.empty()) innermost = reported;
     const bool python = absl::EndsWith(absl::string_view(file.data(), file.size()), ".py");
     const bool own = file.find("/torch/") == std::string_view::npos;
-    if (python && own) return told;
+    if (python && own) return reported;
   }
   return innermost;
 }
@@ -69,8 +69,8 @@ class History {
         const ValueId given = values.At(block, "address");
         if (values.KindOf(given) == Kind::kInt) address = values.IntOf(given);
         if (values.TextOf(values.At(block, "state")) == "active_allocated") {
-          const ValueId asked = values.At(block, "requested_size");
-          Add(address, values.KindOf(asked) == Kind::kInt ? SizeAt(values, block, "requested_size") : size, block);
+          const ValueId requested = values.At(block, "requested_size");
+          Add(address, values.KindOf(requested) == Kind::kInt ? SizeAt(values, block, "requested_size") : size, block);
         }
         address = static_cast<int64_t>(static_cast<uint64_t>(address) + static_cast<uint64_t>(size));
       }

@@ -13,12 +13,12 @@
 namespace onnx_mem {
 
 struct SnapshotBlock {
-  int64_t bytes = 0;  // as asked for
+  int64_t bytes = 0;  // as requested
   std::string where;  // the innermost frame that is not of the framework's own C++: "model.py:41 forward"; "" unknown
 };
 
 struct Snapshot {
-  int64_t requested_peak_bytes = 0;   // the most that was asked for at once
+  int64_t requested_peak_bytes = 0;   // the most that was requested at once
   int64_t allocated_peak_bytes = 0;   // the same in blocks of 512 bytes: torch.cuda.max_memory_allocated()
   int64_t reserved_peak_bytes = 0;    // torch.cuda.max_memory_reserved()
   int64_t events = 0;                 // 0: the file has no history, and the peak is the moment of the snapshot

@@ -118,7 +118,7 @@ absl::Status Apply(const Words& words, Options& options) {
   absl::Status first;
   for (const auto& [row, values] : words.values) {
     for (const std::string& value : values) {
-      // All are applied even after an error, so that it can be told in the format that was asked for.
+      // All are applied even after an error, so that it can be reported in the format that was requested.
       const bool lacks_value = value.empty() && !row->value.empty();  // --freeze "$UNSET", which would match everything
       const absl::Status status = lacks_value ? UsageError(absl::StrFormat("%s needs a value", DisplayName(*row)))
                                               : WithName(row->Apply(value, options), *row);
@@ -137,7 +137,7 @@ std::vector<std::string> TakeOperandsBehindDashes(std::vector<std::string>& argu
   return operands;
 }
 
-// A command line that cannot even be told into words still says in which format to answer.
+// A command line that cannot even be split into words still says in which format to answer.
 void FindFormat(const std::vector<std::string>& arguments, Options& options) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const bool apart = (arguments[i] == "--format" || arguments[i] == "-f") && i + 1 < arguments.size();

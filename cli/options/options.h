@@ -71,7 +71,7 @@ struct Options {
   bool verbose = false;
   bool strict = false;
 
-  // Texts that are asked for instead of work.
+  // Texts that are requested instead of work.
   bool short_help = false;
   bool long_help = false;
   bool version = false;
@@ -79,14 +79,14 @@ struct Options {
 };
 
 // `arguments` without the program's name. `format` is set even where an error is returned, so that the error can be
-// told in it. Errors: InvalidArgument with code usage (or a more special one), each with what would help.
+// reported in it. Errors: InvalidArgument with code usage (or a more special one), each with what would help.
 struct ParsedOptions {
   Options options;
   absl::Status status;
 };
 ParsedOptions ParseOptions(const std::vector<std::string>& arguments);
 
-// With --for onnxruntime, or an option that only its sessions know: inference in them, where nothing else was asked
+// With --for onnxruntime, or an option that only its sessions know: inference in them, where nothing else was requested
 // for.
 void SettleRuntime(Options& options);
 void RunInSessions(Options& options);

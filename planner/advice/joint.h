@@ -24,7 +24,7 @@ namespace onnx_mem {
 struct JointRequest {
   int64_t limit_bytes = 0;       // on the device
   const Gpu* card = nullptr;     // nullptr: not known
-  RooflineCard rates;            // that times are told by
+  RooflineCard rates;            // that times are known by
   int64_t plan_iterations = 40;  // of each search for plans
 };
 
@@ -34,7 +34,7 @@ struct JointRun {
   int64_t peak_bytes = 0;
   int64_t ns_per_sample = 0;    // estimated
   bool same_numbers = true;     // false: other precision, or another optimizer
-  int64_t batch_norm_sees = 0;  // samples, where they are fewer than asked for; 0: it sees those, or there is none
+  int64_t batch_norm_sees = 0;  // samples, where they are fewer than requested; 0: it sees those, or there is none
 };
 
 // The frontier of memory against time for a sample, the fastest first: of all runs that train on the same numbers, then

@@ -27,7 +27,7 @@ absl::Status CheckUnderstood(Study& study, const Bindings& before, const Binding
 }
 
 // Whether a way of this price may be among the best of the `prices` cheapest ones.
-bool IsAsked(Price price, const std::set<Price>& found, size_t prices) {
+bool IsRequested(Price price, const std::set<Price>& found, size_t prices) {
   const auto cheaper = std::distance(found.begin(), found.lower_bound(price));
   return price != Price::kTask && static_cast<size_t>(cheaper) < prices;
 }
@@ -54,7 +54,7 @@ absl::StatusOr<std::vector<Saving>> RankSavings(Study& study, const Workload& wo
   std::set<Price> found;
   for (const WayRow& row : WayRows()) {
     if (!work::HasLeft(work::kAdviceShare)) break;
-    if (request.prices > 0 && !IsAsked(row.price, found, request.prices)) continue;
+    if (request.prices > 0 && !IsRequested(row.price, found, request.prices)) continue;
     ASSIGN_OR_RETURN(Situation situation, SituationOf(study, workload));
     situation.card = request.card;
     situation.plan_iterations = request.plan_iterations;

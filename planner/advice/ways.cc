@@ -6,7 +6,7 @@
 namespace onnx_mem {
 namespace {
 
-// In the order in which equal savings are told.
+// In the order in which equal savings are reported.
 constexpr auto kRows = std::to_array<WayRow>({
     {"fused-optimizer", Price::kNothing, ProposeFusedOptimizer},
     {"in-place", Price::kNothing, ProposeInPlace},

@@ -10,7 +10,7 @@ namespace onnx_mem {
 namespace {
 
 constexpr size_t kMostParts = 3;         // changes in a combination
-constexpr size_t kMostCombinations = 3;  // that are told
+constexpr size_t kMostCombinations = 3;  // that are reported
 constexpr int64_t kMostTried = 40;       // combinations that are measured
 
 bool ChangesBatch(const Workload& from, const Workload& to) { return from.bindings.batch != to.bindings.batch; }

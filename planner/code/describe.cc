@@ -44,7 +44,7 @@ std::string LabelOf(const Profile& profile, const Choice& choice, std::string_vi
   return absl::StrCat(choice.size(), " ", blocks ? "blocks" : std::string(many));
 }
 
-Choice Habit(const Profile& profile, bool Candidate::*kind) {
+Choice Convention(const Profile& profile, bool Candidate::*kind) {
   Choice choice;
   int32_t next = 0;
   for (size_t i = 0; i < profile.candidates.size(); ++i) {

@@ -16,7 +16,7 @@ namespace onnx_mem {
 std::string LabelOf(const Profile& profile, const Choice& choice, std::string_view many = "segments");
 
 // Every candidate of one kind: &Candidate::is_stage, every child of the root; &Candidate::is_block, every block.
-Choice Habit(const Profile& profile, bool Candidate::*kind);
+Choice Convention(const Profile& profile, bool Candidate::*kind);
 
 // All of a plan but its measured figures. `graph` is the lowered one.
 ModulePlan Described(const Graph& graph, const Profile& profile, const Choice& choice, std::string method,

@@ -14,7 +14,7 @@ constexpr size_t kMostPoints = 32;
 bool IsActivation(const Tensor& tensor) { return tensor.role == TensorRole::kActivation && tensor.value == nullptr; }
 
 // Points p such that exactly one activation is made before node p and read at p or later. Named nodes only: a segment
-// is told by the names of its ends.
+// is known by the names of its ends.
 std::vector<int32_t> CrossingPoints(const Graph& graph) {
   const auto count = static_cast<int32_t>(graph.nodes.size());
   std::vector<int32_t> crossing(static_cast<size_t>(count) + 1, 0);

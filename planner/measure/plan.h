@@ -32,11 +32,11 @@ struct PlanRequest {
   std::optional<int64_t> budget_bytes = {};  // none: the knee of the curve is chosen
   BudgetLine budget_line = BudgetLine::kDevice;
   CostLine cost_line = CostLine::kTime;
-  Clock clock = {DefaultRoofline(), false, "", {}};  // what times are told by
+  Clock clock = {DefaultRoofline(), false, "", {}};  // what times are known by
   std::optional<double> max_slowdown = {};           // 0.1: recompute at most a tenth of the step, by the cost line
   std::string method = "auto";                       // one of MethodNames()
   Granularity granularity = Granularity::kModule;
-  bool crumbs = false;                     // true: also segments that free less than 0.1 % of the peak
+  bool negligible = false;                 // true: also segments that free less than 0.1 % of the peak
   bool plans_alone = false;                // true: no proof, no plan of other granularity or for another allocator
   bool offload = false;                    // modules may go to the host in place of a second run; costs are times then
   std::optional<int64_t> host_bytes = {};  // that they may take there; none: as much as they want
@@ -69,7 +69,7 @@ struct ModulePlan {
   std::vector<PlannedSegment> segments;
   Settings settings = {};  // that the process needs for `measured` to hold
   Measured measured;
-  bool dominated = false;  // another plan has no more of either; shown because people choose it by habit
+  bool dominated = false;  // another plan has no more of either; shown because people choose it by convention
 };
 
 enum class PlanStatus { kFeasible, kInfeasible, kNotFound };
@@ -111,19 +111,19 @@ struct PlanAnswer {
   std::optional<AnySchedule> any_schedule;
   // What the effort did not suffice for, as clauses for people; empty: every method had its turn.
   std::vector<std::string> not_searched;
-  bool left_crumbs = false;      // segments that free next to nothing were no candidates
+  bool left_negligible = false;  // segments that free next to nothing were no candidates
   bool optimal = false;          // chosen meets a proven bound of its class
   std::string optimal_class;     // "module-level segments", "all schedules with this backward order"
   std::string infeasible_class;  // of the status: that none of these fits
   double gap = 0;                // (chosen recompute - bound) / (forward + backward + recompute)
   // With a budget, what was found after each method of the ladder, in their order.
-  struct Rung {
+  struct MethodResult {
     std::string method;           // "none", "exact", "sqrt", "chen", "chain", "search"
     int64_t work = 0;             // enactments until then; a replay of the allocator counts as several
     std::optional<int64_t> cost;  // of the cheapest plan within the budget, by the cost line; nullopt: none yet
     double gap = 0;               // of that plan, to the bound of its class
   };
-  std::vector<Rung> rungs;
+  std::vector<MethodResult> method_results;
   // With a budget on the device: what costs less than the chosen plan and fits with the caching allocator's expandable
   // segments, which its settings turn on. Its figures are with them. An offer: a request for that allocator chooses it.
   std::optional<ModulePlan> with_expandable_segments;

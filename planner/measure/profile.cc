@@ -18,7 +18,7 @@ namespace {
 
 // A candidate that frees less than this share of the peak is not worth a line in anyone's code: it is none. Where
 // blocks are as small as that, all of one size count.
-constexpr int64_t kCrumb = 1000;
+constexpr int64_t kNegligible = 1000;
 
 // Lowered node of a step's file node; a file node that became several counts as its first.
 using NodeIndex = absl::flat_hash_map<std::string, int32_t>;
@@ -103,11 +103,11 @@ std::string LooksOf(const Graph& graph, const Candidate& candidate) {
 
 class Profiler {
  public:
-  Profiler(Accountant& accountant, const CandidateSet& set, const std::function<bool()>& may_go_on, bool crumbs)
+  Profiler(Accountant& accountant, const CandidateSet& set, const std::function<bool()>& may_go_on, bool negligible)
       : accountant_(accountant),
         set_(set),
         may_go_on_(may_go_on),
-        crumbs_(crumbs),
+        negligible_(negligible),
         index_(IndexNodes(accountant.lowered().graph)) {}
 
   absl::StatusOr<Profile> Make() {
@@ -122,13 +122,13 @@ class Profiler {
       return key(a) < key(b);
     });
     for (size_t i : order) RETURN_IF_ERROR(Fill(i));
-    const int64_t least = crumbs_ ? std::numeric_limits<int64_t>::min() : LeastOfUse();
+    const int64_t least = negligible_ ? std::numeric_limits<int64_t>::min() : LeastOfUse();
     for (size_t i = 0; i < figures_.size(); ++i) {
-      if (figures_[i].saves_bytes < least && !IsHabitUnmeasured(i)) continue;
+      if (figures_[i].saves_bytes < least && !IsConventionUnmeasured(i)) continue;
       profile_.candidates.push_back(set_.list[i]);
       profile_.figures.push_back(figures_[i]);
     }
-    profile_.left_crumbs = profile_.candidates.size() < set_.list.size();
+    profile_.left_negligible = profile_.candidates.size() < set_.list.size();
     return std::move(profile_);
   }
 
@@ -138,12 +138,14 @@ class Profiler {
     for (size_t i = 0; i < figures_.size(); ++i) {
       if (set_.list[i].is_block) largest_block = std::max(largest_block, figures_[i].saves_bytes);
     }
-    const int64_t crumb = profile_.baseline_peak / kCrumb;
-    return std::max<int64_t>(1, largest_block > 0 ? std::min(crumb, largest_block / 4) : crumb);
+    const int64_t least_bytes = profile_.baseline_peak / kNegligible;
+    return std::max<int64_t>(1, largest_block > 0 ? std::min(least_bytes, largest_block / 4) : least_bytes);
   }
 
-  // Blocks and stages are tried whatever the effort: where nothing at all was measured, none is a crumb yet.
-  bool IsHabitUnmeasured(size_t i) const { return !any_enacted_ && (set_.list[i].is_block || set_.list[i].is_stage); }
+  // Blocks and stages are tried whatever the effort: where nothing at all was measured, none is negligible yet.
+  bool IsConventionUnmeasured(size_t i) const {
+    return !any_enacted_ && (set_.list[i].is_block || set_.list[i].is_stage);
+  }
 
   int64_t BackwardPeakWithin(const Candidate& c) const {
     return *std::max_element(profile_.backward_live.begin() + c.first, profile_.backward_live.begin() + c.last + 1);
@@ -248,7 +250,7 @@ class Profiler {
   Accountant& accountant_;
   const CandidateSet& set_;
   const std::function<bool()>& may_go_on_;
-  bool crumbs_;
+  bool negligible_;
   NodeIndex index_;
   Profile profile_;
   std::vector<CandidateFigures> figures_;
@@ -262,8 +264,8 @@ class Profiler {
 }  // namespace
 
 absl::StatusOr<Profile> MakeProfile(Accountant& accountant, const CandidateSet& candidates,
-                                    const std::function<bool()>& may_go_on, bool crumbs) {
-  return Profiler(accountant, candidates, may_go_on, crumbs).Make();
+                                    const std::function<bool()>& may_go_on, bool negligible) {
+  return Profiler(accountant, candidates, may_go_on, negligible).Make();
 }
 
 Score Estimate(const Profile& profile, const Choice& choice) {

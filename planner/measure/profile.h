@@ -36,14 +36,14 @@ struct Profile {
   int64_t loss_live = 0;            // between the model's forward and its backward
   int64_t constant_peak = 0;        // of the steps that no plan changes
   int64_t baseline_peak = 0;
-  int64_t added_up = 0;      // candidates that there was no effort for: estimated from their parts
-  bool left_crumbs = false;  // candidates that free next to nothing were left out
+  int64_t added_up = 0;          // candidates that there was no effort for: estimated from their parts
+  bool left_negligible = false;  // candidates that free next to nothing were left out
 };
 
-// Enacts at most as often as `may_go_on` allows; the rest is estimated from parts. Without `crumbs`, candidates that
-// free less than 0.1 % of the peak are left out.
+// Enacts at most as often as `may_go_on` allows; the rest is estimated from parts. Without `negligible`, candidates
+// that free less than 0.1 % of the peak are left out.
 absl::StatusOr<Profile> MakeProfile(Accountant& accountant, const CandidateSet& candidates,
-                                    const std::function<bool()>& may_go_on, bool crumbs = false);
+                                    const std::function<bool()>& may_go_on, bool negligible = false);
 
 // Estimate for `choice` (sorted, disjoint).
 Score Estimate(const Profile& profile, const Choice& choice);

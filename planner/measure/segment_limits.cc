@@ -105,7 +105,7 @@ class Limiter {
     std::sort(held_.begin(), held_.end(), [](const Held& a, const Held& b) { return a.maker < b.maker; });
   }
 
-  // By node: alive when its backward begins, and most alive at its later steps, when it may have let go of what it
+  // By node: alive when its backward begins, and most alive at its later steps, when it may have released what it
   // saved. Steps that name no node, or one of several, count for none.
   void FindLive(const Graph& graph) {
     absl::flat_hash_map<absl::string_view, int32_t> node_of;
@@ -152,7 +152,7 @@ class Limiter {
       }
     }
     if (runs_again) range.cost += call_cost_;
-    // Until the first node that saves has let go, the range holds its inputs.
+    // Until the first node that saves has released it, the range holds its inputs.
     if (first_saver != kNever) range.live_bytes = first_live_[Index(first_saver)];
     for (int32_t n = first_saver; n != kNever && ++n <= c.last;) {
       range.live_bytes = std::max({range.live_bytes, first_live_[Index(n)], later_live_[Index(n)]});

@@ -297,7 +297,7 @@ StepGraph StepGraphOf(const StepTrace& trace, const std::vector<int64_t>& cost, 
 }
 
 NeediestOp NeediestOf(const StepGraph& graph) {
-  // When each gradient goes: after its last reader. Those of parameters stay.
+  // When each gradient is freed: after its last reader. Those of parameters stay.
   std::vector<int32_t> last_reader(graph.tensors.size(), -1);
   for (StepOpId id(0); graph.ops.contains(id); id = StepOpId(id.value() + 1)) {
     for (const auto& entry : graph.ops[id].inputs) {

@@ -87,8 +87,8 @@ class AnswerProof {
       const std::optional<int64_t> cost = device_->LeastCost(*request_.budget_bytes);
       in_class.cost = cost ? std::optional(std::max(*in_class.cost, *cost)) : std::nullopt;
     }
-    for (PlanAnswer::Rung& rung : answer.rungs) {
-      if (rung.cost) rung.gap = GapOf(*rung.cost, in_class.cost.value_or(0));
+    for (PlanAnswer::MethodResult& method_result : answer.method_results) {
+      if (method_result.cost) method_result.gap = GapOf(*method_result.cost, in_class.cost.value_or(0));
     }
     if (!answer.chosen) return;
     const auto cost = CostOn(request_.cost_line, answer.plans[*answer.chosen].measured);

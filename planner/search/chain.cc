@@ -128,13 +128,13 @@ class Solver {
   void Prune(Labels& labels) {
     std::vector<Label>& list = labels.list;
     if (labels.rows.size() > 1) {
-      const auto goes_first = [](const Label& a, const Label& b) {
+      const auto comes_first = [](const Label& a, const Label& b) {
         return a.cost != b.cost ? a.cost < b.cost : a.saved > b.saved;
       };
       const auto begin = [&](size_t row) { return list.begin() + static_cast<std::ptrdiff_t>(labels.rows[row]); };
       for (size_t row = 1; row < labels.rows.size(); ++row) {
         const auto end = row + 1 < labels.rows.size() ? begin(row + 1) : list.end();
-        std::inplace_merge(list.begin(), begin(row), end, goes_first);
+        std::inplace_merge(list.begin(), begin(row), end, comes_first);
       }
       size_t kept = 0;
       for (const Label& label : list) {

@@ -15,7 +15,7 @@ int64_t BytesOn(BudgetLine line, const Measured& measured);
 int64_t CostOn(CostLine cost, const Measured& measured);
 
 // Sorts by falling bytes on `line` and marks plans that another one beats: no more bytes for no more recomputation.
-// Drops those that are marked, but for "none", habits and the given plan.
+// Drops those that are marked, but for "none", conventions and the given plan.
 std::vector<ModulePlan> MakeCurve(std::vector<ModulePlan> plans, BudgetLine line, CostLine cost);
 
 // The plan of least bytes, the cheapest of them. `curve` holds one without segments.

@@ -49,7 +49,7 @@ FirstSegments LayOutParameters(const MemoryProgram& steady, std::string_view all
       allocator->Alloc(id++, buffer.bytes);
   }
   FirstSegments segments{.reserved_bytes = allocator->State().reserved_bytes, .gaps = {}};
-  // A block as large as the largest gap goes there.
+  // A block as large as the largest gap is placed there.
   for (int64_t gap; (gap = allocator->State().largest_free_bytes) > kCudaSmallBytes;) {
     segments.gaps.push_back(gap);
     allocator->Alloc(id++, gap);

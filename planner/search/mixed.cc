@@ -35,7 +35,7 @@ struct MixedPlan {
   Measured measured = {};
 };
 
-// Both kinds as the accountant takes them: second runs, then what goes to the host, then the gate.
+// Both kinds as the accountant takes them: second runs, then what passes to the host, then the gate.
 std::vector<Segment> SegmentsOf(const Profile& profile, const Profile& moves, const MixedPlan& plan) {
   std::vector<Segment> segments = SegmentsOf(profile, plan.again);
   for (size_t i = 0; i < plan.away.size(); ++i) {

@@ -60,7 +60,7 @@ class ModelPlanner {
   absl::StatusOr<PlanAnswer> Plan() {
     ASSIGN_OR_RETURN(const CandidateSet candidates, Candidates());
     ASSIGN_OR_RETURN(profile_,
-                     MakeProfile(accountant_, candidates, [&] { return effort_.Left(0.4); }, request_.crumbs));
+                     MakeProfile(accountant_, candidates, [&] { return effort_.Left(0.4); }, request_.negligible));
     if (profile_.added_up > 0) {
       NoteCut(absl::StrCat("what ", profile_.added_up, " of ", candidates.list.size(),
                            " candidates free, measured one by one"));
@@ -147,7 +147,7 @@ class ModelPlanner {
     }
     if (!Uses("dag")) return absl::OkStatus();
     for (const auto kind : {&Candidate::is_stage, &Candidate::is_block}) {
-      RETURN_IF_ERROR(front.Try(Habit(profile_, kind), "dag"));
+      RETURN_IF_ERROR(front.Try(Convention(profile_, kind), "dag"));
     }
     if (!effort_.Left(1.0)) NoteCut("local search");
     RETURN_IF_ERROR(SearchFromFront(profile_, until(1.0), front));
@@ -168,13 +168,13 @@ class ModelPlanner {
 
   void Record(std::string_view method, const Front& front) {
     if (!request_.budget_bytes) return;
-    PlanAnswer::Rung rung{
+    PlanAnswer::MethodResult method_result{
         .method = std::string(method), .work = accountant_.work() - done_before_, .cost = std::nullopt};
     for (const JudgedPlan& plan : front.plans(request_.budget_line)) {  // cheapest first
-      if (rung.cost || BytesOn(request_.budget_line, plan.score) > *request_.budget_bytes) continue;
-      rung.cost = plan.score.cost;
+      if (method_result.cost || BytesOn(request_.budget_line, plan.score) > *request_.budget_bytes) continue;
+      method_result.cost = plan.score.cost;
     }
-    rungs_.push_back(std::move(rung));
+    method_results_.push_back(std::move(method_result));
   }
 
   absl::Status TryRow(const ProposalRow& row, Front& front) {
@@ -281,11 +281,11 @@ class ModelPlanner {
       ASSIGN_OR_RETURN(ModulePlan plan, MeasuredPlan(judged[i]));
       plans_.push_back(std::move(plan));
     }
-    RETURN_IF_ERROR(AddHabit(Habit(profile_, &Candidate::is_stage), "all stages", front));
-    return AddHabit(Habit(profile_, &Candidate::is_block), "each block", front);
+    RETURN_IF_ERROR(AddConventional(Convention(profile_, &Candidate::is_stage), "all stages", front));
+    return AddConventional(Convention(profile_, &Candidate::is_block), "each block", front);
   }
 
-  absl::Status AddHabit(const Choice& choice, std::string label, const Front& front) {
+  absl::Status AddConventional(const Choice& choice, std::string label, const Front& front) {
     if (choice.size() < 2) return absl::OkStatus();
     ASSIGN_OR_RETURN(ModulePlan plan, MeasuredPlan(choice, "habit", std::move(label), front.MeasuredOf(choice)));
     plans_.push_back(std::move(plan));
@@ -405,7 +405,7 @@ class ModelPlanner {
     return absl::OkStatus();
   }
 
-  // What was asked for is not what the answer means then.
+  // What was requested is not what the answer means then.
   void NoteGiven(PlanAnswer& answer) const {
     const ModulePlan* chosen = Chosen(answer);
     if (request_.given.empty() || (chosen != nullptr && chosen->method == "given")) return;
@@ -445,9 +445,9 @@ class ModelPlanner {
     }
     answer.chosen = Choose(answer.plans, request_);
     answer.context_bytes = accountant_.LeastDeviceBytes(0);
-    answer.rungs = std::move(rungs_);
+    answer.method_results = std::move(method_results_);
     answer.not_searched = std::move(not_searched_);
-    answer.left_crumbs = profile_.left_crumbs;
+    answer.left_negligible = profile_.left_negligible;
     answer.diagnostics = baseline.diagnostics;
     answer.diagnostics.insert(answer.diagnostics.end(), notes_.begin(), notes_.end());
     NoteGiven(answer);
@@ -462,7 +462,7 @@ class ModelPlanner {
   Profile profile_;
   std::vector<ModulePlan> plans_;
   std::vector<Diagnostic> notes_;
-  std::vector<PlanAnswer::Rung> rungs_;
+  std::vector<PlanAnswer::MethodResult> method_results_;
   std::vector<std::string> not_searched_;
 };
 
@@ -497,9 +497,9 @@ class Searches {
         answer.class_bound && request_.budget_bytes && answer.class_bound->constant_bytes > *request_.budget_bytes;
     const bool hopeless = (answer.infeasible_class == kAnySchedule || no_segments) && !answer.chosen &&
                           Effort(request_, accountant_).IsSmall();
-    if (!answer.chosen && answer.left_crumbs && !hopeless) {  // then every byte counts
+    if (!answer.chosen && answer.left_negligible && !hopeless) {  // then every byte counts
       PlanRequest all = request_;
-      all.crumbs = true;
+      all.negligible = true;
       ASSIGN_OR_RETURN(answer, With(all));
     }
     if (!answer.chosen && !request_.plans_alone && !hopeless) {

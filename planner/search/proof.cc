@@ -218,7 +218,7 @@ absl::StatusOr<ProvenBound> Prover::BoundFor(int64_t peak_bytes, bool schedules,
   ASSIGN_OR_RETURN(const Solution solution, Solve(graph_, peak_bytes, options));
   bound.infeasible = solution.status == SolveStatus::kInfeasible;
   bound.why = solution.why;
-  // Plans are told by what they add to the recomputation that is there already.
+  // Plans are known by what they add to the recomputation that is there already.
   bound.cost = std::max<int64_t>(0, solution.lower_bound - once_cost_ - own_cost_);
   if (solution.status == SolveStatus::kFeasible) {
     bound.best = ProvenBound::Schedule{solution.peak_bytes,

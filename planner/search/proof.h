@@ -42,7 +42,7 @@ class Prover {
  public:
   // `accountant` outlives the prover. Of several micro-batches a later one is looked at, which finds gradients already.
   // Where `line` is the device, what any schedule needs is in bytes that PyTorch's allocators hand out: rounded, and
-  // with the workspaces of cuBLAS. Where `any_schedule` is false, only sets of segments are asked for: minimum, graph
+  // with the workspaces of cuBLAS. Where `any_schedule` is false, only sets of segments are requested: minimum, graph
   // and BoundFor are not there.
   static absl::StatusOr<Prover> Create(const Accountant& accountant, CostLine cost_line, BudgetLine line,
                                        bool any_schedule = true);

@@ -1,5 +1,5 @@
 // The planning methods: one row and one file each. A method turns a profile into plans over the whole trade-off, from
-// little memory freed to much; the accountant judges them all, and the search (search.h) goes on from the best.
+// little memory freed to much; the accountant judges them all, and the search (search.h) continues from the best.
 #ifndef ONNX_MEM_PLANNER_SEARCH_PROPOSALS_H_
 #define ONNX_MEM_PLANNER_SEARCH_PROPOSALS_H_
 

@@ -107,12 +107,12 @@ void WriteBounds(JsonWriter& json, const PlanAnswer& answer) {
 // What each method found, and what there was no time for.
 void WriteSearch(JsonWriter& json, const PlanAnswer& answer) {
   json.Key("ladder").BeginArray();
-  for (const PlanAnswer::Rung& rung : answer.rungs) {
-    const bool has_gap = rung.cost && answer.class_bound;
-    json.Object({{"method", rung.method},
-                 {"work", rung.work},
-                 {"recompute", rung.cost},
-                 {"gap", has_gap ? std::optional(rung.gap) : std::nullopt}});
+  for (const PlanAnswer::MethodResult& method_result : answer.method_results) {
+    const bool has_gap = method_result.cost && answer.class_bound;
+    json.Object({{"method", method_result.method},
+                 {"work", method_result.work},
+                 {"recompute", method_result.cost},
+                 {"gap", has_gap ? std::optional(method_result.gap) : std::nullopt}});
   }
   json.EndArray();
   json.Key("not_searched").Texts(answer.not_searched, Layout::kLines);

@@ -21,7 +21,7 @@ struct PlanPart {
   PlanAnswer answer;
   std::vector<int64_t> live_bytes;  // per step of the whole training step, with the chosen plan; empty without one
   std::optional<LargestBatch> largest_batch;
-  std::optional<SmallerBatch> smaller_batch;  // without a plan for the one asked for
+  std::optional<SmallerBatch> smaller_batch;  // without a plan for the one requested
   // What the plan was held against, its budget first: what the step needs there as it is, and with the chosen plan
   // (where there is none: with the one that needs least).
   struct Held {

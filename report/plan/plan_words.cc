@@ -212,11 +212,11 @@ namespace {
 std::string LadderText(const PlanPart& part, const Screen& screen) {
   std::vector<std::string> steps;
   std::optional<int64_t> best;
-  for (const PlanAnswer::Rung& rung : part.answer.rungs) {
-    if (!rung.cost || (best && *rung.cost >= *best)) continue;
-    best = rung.cost;
-    std::string step = absl::StrCat(rung.method, " ", AtLeast(part, *rung.cost));
-    if (part.answer.class_bound) absl::StrAppendFormat(&step, ", gap %.1f %%", 100 * rung.gap);
+  for (const PlanAnswer::MethodResult& method_result : part.answer.method_results) {
+    if (!method_result.cost || (best && *method_result.cost >= *best)) continue;
+    best = method_result.cost;
+    std::string step = absl::StrCat(method_result.method, " ", AtLeast(part, *method_result.cost));
+    if (part.answer.class_bound) absl::StrAppendFormat(&step, ", gap %.1f %%", 100 * method_result.gap);
     steps.push_back(std::move(step));
   }
   if (steps.size() < 2) return "";

@@ -17,7 +17,7 @@
 namespace onnx_mem {
 namespace {
 
-constexpr int kCutsAsked = 128;
+constexpr int kCutsRequested = 128;
 constexpr int64_t kMoreStatesHere = 16;  // times as many, where the first search finds nothing
 constexpr int kMoreStatesFromNothing = 256;
 
@@ -155,8 +155,8 @@ class DemandExecution {
 
   // What is best kept at this instant, as far as the bound sees.
   void AskTheCut() {
-    if (asked_at_ >= 0 && now_ < asked_at_ + problem_.anchor_count() / kCutsAsked) return;
-    asked_at_ = now_;
+    if (requested_at_ >= 0 && now_ < requested_at_ + problem_.anchor_count() / kCutsRequested) return;
+    requested_at_ = now_;
     CutGraph graph(problem_, first_runs_, budget_, now_, problem_.anchor_count() - 1);
     CutLimits limits;
     limits.stop = limits_.stop;
@@ -213,7 +213,7 @@ class DemandExecution {
   std::mt19937 random_;
   const FirstRuns first_runs_;
   std::vector<double> preferred_;  // by item
-  int asked_at_ = -1;
+  int requested_at_ = -1;
   OpSequence runs_;
   int now_ = 0;
 };
@@ -221,7 +221,7 @@ class DemandExecution {
 constexpr int kFewestTries = 12;
 constexpr double kShareWithoutPlan = 0.7;
 constexpr double kShareWithPlan = 0.2;
-constexpr int64_t kAskedWithoutDeadline = 12'000;  // about 16 states each
+constexpr int64_t kRequestedWithoutDeadline = 12'000;  // about 16 states each
 constexpr int64_t kFewStates = 2000;
 constexpr double kShareOfProof = 0.1;
 constexpr int64_t kProofStates = 50'000;
@@ -270,7 +270,7 @@ void PlanOnDemand(const PlanningTask& task, Incumbent& incumbent) {
   ProvisionLimits limits;
   limits.state_limit = kFewStates;
   limits.stop = [&] {
-    if (!task.limits.deadline) return ++calls > kAskedWithoutDeadline;
+    if (!task.limits.deadline) return ++calls > kRequestedWithoutDeadline;
     return (incumbent.feasible() ? until_good : until_found).TimeIsUp();
   };
   ProvisionsFromNothing from_nothing;

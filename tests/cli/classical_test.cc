@@ -1,4 +1,4 @@
-// A classical model runs in onnxruntime, on the CPU unless a card is asked about.
+// A classical model runs in onnxruntime, on the CPU unless a card is requested.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -17,7 +17,7 @@ constexpr char kTrees[] = R"(<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml
       y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0, 0, 0, 1]> (x)
     })";
 
-absl::StatusOr<RunSummary> Asked(void (*ask)(Options& options)) {
+absl::StatusOr<RunSummary> Requested(void (*ask)(Options& options)) {
   const fs::path path = fs::path(testing::TempDir()) / "trees.onnx";
   std::ofstream(path, std::ios::binary) << ModelBytes(kTrees);
   Options options;
@@ -31,16 +31,16 @@ absl::StatusOr<RunSummary> Asked(void (*ask)(Options& options)) {
   return answered->report.runs.at(0);
 }
 
-TEST(ClassicalModel, IsAskedAboutOnTheCpu) {
-  const absl::StatusOr<RunSummary> run = Asked([](Options&) {});
+TEST(ClassicalModel, IsAnsweredOnTheCpu) {
+  const absl::StatusOr<RunSummary> run = Requested([](Options&) {});
   ASSERT_TRUE(run.ok()) << run.status();
   ASSERT_TRUE(run->inference);
   EXPECT_FALSE(run->training);
   EXPECT_EQ(run->inference->context_bytes, 0) << "no CUDA context beside a few bytes of trees";
 }
 
-TEST(ClassicalModel, IsAskedAboutOnACardThatIsNamed) {
-  const absl::StatusOr<RunSummary> run = Asked([](Options& options) { options.device_given = true; });
+TEST(ClassicalModel, IsAnsweredOnACardThatIsNamed) {
+  const absl::StatusOr<RunSummary> run = Requested([](Options& options) { options.device_given = true; });
   ASSERT_TRUE(run.ok()) << run.status();
   EXPECT_GT(run->inference->context_bytes, 0);
 }

@@ -51,7 +51,7 @@ TEST(ClockTest, ACardWithoutRatesSaysWhyItTellsNoTimes) {
   EXPECT_EQ(ClockOf(options)->unknown, "");
 }
 
-TEST(ClockTest, TimesOfWhatDoesNotRunAreTold) {
+TEST(ClockTest, TimesOfWhatDoesNotRunAreReported) {
   MemoryProgram program;
   Step step;
   step.node = "a";

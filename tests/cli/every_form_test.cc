@@ -98,7 +98,7 @@ std::string FileText(const std::string& path) {
   return text.str();
 }
 
-// A folder of its own, which goes when the test ends.
+// A folder of its own, which is removed when the test ends.
 class EveryForm : public testing::TestWithParam<std::string> {
  protected:
   EveryForm() {

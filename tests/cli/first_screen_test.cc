@@ -39,7 +39,7 @@ absl::StatusOr<Report> ReportOn(const fs::path& model, Advice advice = Advice::k
   return std::move(answered->report);
 }
 
-// A figure and both ends of its range are told in one unit, named once.
+// A figure and both ends of its range are reported in one unit, named once.
 void ExpectOneUnit(const RunSummary& run, const fs::path& model) {
   for (const AnswerLine& line : AnswerLines(run, {}, ByteUnit::kAuto)) {
     if (line.interval.empty()) continue;

@@ -94,17 +94,17 @@ TEST(TakeOver, OptimizerStateIsTheBases) {
   EXPECT_GT(Bytes(as_it_is, Category::kOptimizerState), Bytes(base, Category::kOptimizerState));
 }
 
-// The report's words are those to type: where a segment goes is one of them.
+// The report's words are those to type: where a segment is placed is one of them.
 TEST(TakeOver, SegmentsOnTheHostAreNamedAsTheyAreTyped) {
   const Words typed = {"layer1.0@host", "layer1.1@host-waiting", "layer2.0@host-held", "layer3@host-gate"};
   Words words;
   for (const std::string& segment : typed) words.insert(words.end(), {"--segment", segment});
   const Analysis base = AnalysisWith(OptionsOf(words));
-  std::string told;
+  std::string reported;
   for (const auto& [name, value] : base.assumptions) {
-    if (name == "segment") told = value;
+    if (name == "segment") reported = value;
   }
-  EXPECT_EQ(told, "layer1.0@host; layer1.1@host-waiting; layer2.0@host-held; layer3@host-gate");
+  EXPECT_EQ(reported, "layer1.0@host; layer1.1@host-waiting; layer2.0@host-held; layer3@host-gate");
   const Analysis again = AnalysisWith(
       OptionsOf({"--segment", "layer1.0", "--segment", "layer1.1", "--segment", "layer2.0", "--segment", "layer3"}));
   EXPECT_FALSE(CheckSameAssumptions(Saved(base), ComparedOf(again)).ok()) << "run again is not moved to the host";

@@ -40,7 +40,7 @@ TEST(OptionRows, NothingElseIsTakenWhereOnlyChoicesAreShown) {
 }
 
 // Every enumeration: in any case, and with a suggestion for what is nearly a choice.
-TEST(OptionRows, ChoicesAreTakenInAnyCaseAndTyposAreTold) {
+TEST(OptionRows, ChoicesAreTakenInAnyCaseAndTyposAreReported) {
   for (const OptionRow& row : OptionRows()) {
     for (const std::string& choice : ChoicesOf(row)) {
       if (row.long_name == "--units") continue;  // sizes tell GB from GiB in their own way

@@ -40,9 +40,9 @@ int Ranges(const Json& report) {
       more += row["more_bytes"].get<int64_t>();
       ++ranges;
     }
-    const int64_t usual = figures["device_bytes"].get<int64_t>();
-    EXPECT_EQ(usual - less, figures["device_interval_bytes"][0].get<int64_t>()) << part;
-    EXPECT_EQ(usual + more, figures["device_interval_bytes"][1].get<int64_t>()) << part;
+    const int64_t common = figures["device_bytes"].get<int64_t>();
+    EXPECT_EQ(common - less, figures["device_interval_bytes"][0].get<int64_t>()) << part;
+    EXPECT_EQ(common + more, figures["device_interval_bytes"][1].get<int64_t>()) << part;
   }
   return ranges;
 }

@@ -1,4 +1,4 @@
-// A file that was made for onnxruntime is asked about there, by every command alike.
+// A file that was made for onnxruntime is requested there, by every command alike.
 #include "cli/answers/runtime_of_file.h"
 
 #include <gtest/gtest.h>

@@ -73,7 +73,7 @@ TEST(PickleReader, RefusesWhatWouldRunOrIsBroken) {
   }
 }
 
-// A list that contains itself is read, and looked at no deeper than a snapshot goes.
+// A list that contains itself is read, and looked at no deeper than a snapshot is nested.
 TEST(PickleReader, AListMayContainItself) {
   const std::string bytes =
       "\x80\x02]q\x00h\x00"

@@ -22,7 +22,7 @@ std::string PathOf(const std::string& model) { return ONNX_MEM_SOURCE_DIR "/test
 const std::string kLenet = PathOf("lenet5.train.ts.op17");
 
 // Standard output of the command, in a locale that has every glyph.
-std::string Told(const std::string& arguments) {
+std::string Reporting(const std::string& arguments) {
   const std::string command =
       "COLUMNS= CLICOLOR_FORCE= FORCE_COLOR= LC_ALL=C.UTF-8 " ONNX_MEM_PROGRAM " " + arguments + " 2>/dev/null";
   FILE* pipe = popen(command.c_str(), "r");
@@ -33,7 +33,7 @@ std::string Told(const std::string& arguments) {
   return text;
 }
 
-Json JsonOf(const std::string& arguments) { return Json::parse(Told(arguments + " --format json")); }
+Json JsonOf(const std::string& arguments) { return Json::parse(Reporting(arguments + " --format json")); }
 
 mem::Model ModelAt(const std::string& path) { return mem::Model::Open(path).value(); }
 
@@ -74,13 +74,13 @@ void ExpectRun(const mem::BatchRun& run, const Json& json) {
   EXPECT_EQ(run.backward_flops, json["flops"]["backward"]);
 }
 
-struct Asked {
+struct Requested {
   std::string model;
   mem::Question workload;
   std::string arguments;
 };
 
-std::vector<Asked> Questions() {
+std::vector<Requested> Questions() {
   mem::Question plain, sweep, detailed;
   sweep.batches = {1, 8};
   sweep.gpu = "T4";
@@ -111,12 +111,12 @@ std::vector<Asked> Questions() {
 }
 
 TEST(Library, FiguresAreThoseOfTheCommand) {
-  for (const Asked& asked : Questions()) {
-    SCOPED_TRACE(asked.model);
-    const std::string path = PathOf(asked.model);
-    const auto analysis = ModelAt(path).Analyze(asked.workload);
+  for (const Requested& requested : Questions()) {
+    SCOPED_TRACE(requested.model);
+    const std::string path = PathOf(requested.model);
+    const auto analysis = ModelAt(path).Analyze(requested.workload);
     ASSERT_TRUE(analysis) << analysis.error().message;
-    const Json json = JsonOf(path + " " + asked.arguments);
+    const Json json = JsonOf(path + " " + requested.arguments);
     EXPECT_EQ(analysis->model.parameters, json["model"]["parameters"]);
     EXPECT_EQ(analysis->model.producer, json["model"]["producer"].get<std::string>());
     ASSERT_EQ(analysis->runs.size(), json["runs"].size());
@@ -138,11 +138,11 @@ TEST(Library, TextsAreThoseOfTheCommand) {
   const mem::Analysis analysis = model.Analyze(workload).value();
   const mem::Analysis listed = model.Analyze(workload, layers).value();
   for (const std::string format : {"table", "json", "csv", "md"}) {
-    EXPECT_EQ(analysis.report.Render(format).value(), Told(kLenet + " -b 4 -f " + format)) << format;
-    EXPECT_EQ(listed.report.Render(format).value(), Told(kLenet + " -b 4 --by layer -n 3 -f " + format)) << format;
+    EXPECT_EQ(analysis.report.Render(format).value(), Reporting(kLenet + " -b 4 -f " + format)) << format;
+    EXPECT_EQ(listed.report.Render(format).value(), Reporting(kLenet + " -b 4 --by layer -n 3 -f " + format)) << format;
   }
-  EXPECT_EQ(analysis.report.Render("quiet").value(), Told(kLenet + " -b 4 -q"));
-  EXPECT_EQ(analysis.report.Render("table", "KiB").value(), Told(kLenet + " -b 4 --units KiB"));
+  EXPECT_EQ(analysis.report.Render("quiet").value(), Reporting(kLenet + " -b 4 -q"));
+  EXPECT_EQ(analysis.report.Render("table", "KiB").value(), Reporting(kLenet + " -b 4 --units KiB"));
 }
 
 TEST(Library, AnAnalysisMayApplyAPlan) {
@@ -164,9 +164,9 @@ TEST(Library, AnAnalysisMayApplyAPlan) {
     EXPECT_EQ(plans.plans[i].peak_bytes, json["plans"][i]["peak_bytes"]);
     EXPECT_EQ(plans.plans[i].segments.size(), json["plans"][i]["segments"].size());
   }
-  EXPECT_EQ(plans.report.Render().value(), Told(arguments));
-  EXPECT_EQ(plans.report.Render("pytorch").value(), Told(arguments + " --emit pytorch"));
-  EXPECT_EQ(plans.report.Render("plan").value(), Told(arguments + " --emit json"));
+  EXPECT_EQ(plans.report.Render().value(), Reporting(arguments));
+  EXPECT_EQ(plans.report.Render("pytorch").value(), Reporting(arguments + " --emit pytorch"));
+  EXPECT_EQ(plans.report.Render("plan").value(), Reporting(arguments + " --emit json"));
 
   ASSERT_TRUE(plans.chosen);
   const mem::Plan& chosen = plans.plans[*plans.chosen];
@@ -198,10 +198,10 @@ TEST(Library, FitTellsCardsAndWays) {
     EXPECT_EQ(fitting.ways[i].flags, json["ways"][i]["flags"].get<std::vector<std::string>>());
     EXPECT_EQ(fitting.ways[i].device_bytes, json["ways"][i]["device_bytes"]);
   }
-  EXPECT_EQ(fitting.report.Render().value(), Told(arguments));
+  EXPECT_EQ(fitting.report.Render().value(), Reporting(arguments));
 
   workload.segments = {{{"layer1"}, {}, {}}};
-  EXPECT_EQ(ModelAt(path).Fit(workload).value().report.Render().value(), Told(arguments + " --segment layer1"));
+  EXPECT_EQ(ModelAt(path).Fit(workload).value().report.Render().value(), Reporting(arguments + " --segment layer1"));
 }
 
 TEST(Library, CompareTellsBothSides) {
@@ -216,8 +216,8 @@ TEST(Library, CompareTellsBothSides) {
   ExpectRun(compared->base.run, json["base"]["runs"][0]);
   ExpectRun(compared->heads.front().run, json["head"]["runs"][0]);
   EXPECT_EQ(compared->heads.front().layers.size(), json["layers"].size());
-  EXPECT_EQ(compared->report.Render().value(), Told(arguments));
-  EXPECT_EQ(compared->report.Render("md").value(), Told(arguments + " -f md"));
+  EXPECT_EQ(compared->report.Render().value(), Reporting(arguments));
+  EXPECT_EQ(compared->report.Render("md").value(), Reporting(arguments + " -f md"));
 }
 
 TEST(Library, BytesAreAsGoodAsAFile) {
@@ -345,6 +345,6 @@ TEST(Library, ThreadsMayAskOneModel) {
   }
 }
 
-TEST(Library, TellsItsVersion) { EXPECT_NE(Told("--version").find(mem::Version()), std::string::npos); }
+TEST(Library, TellsItsVersion) { EXPECT_NE(Reporting("--version").find(mem::Version()), std::string::npos); }
 
 }  // namespace

@@ -41,7 +41,7 @@ TEST(MakeCurve, KeepsWhatNothingBeats) {
   EXPECT_EQ(curve[2].id, 2);
 }
 
-TEST(MakeCurve, KeepsHabitsAndMarksThem) {
+TEST(MakeCurve, KeepsConventionsAndMarksThem) {
   const auto curve =
       MakeCurve({Plan("none", 100, 200, 0), Plan("all stages", 90, 190, 30, "habit"), Plan("a", 80, 180, 10)},
                 BudgetLine::kLive, CostLine::kFlops);
@@ -54,7 +54,7 @@ TEST(MakeCurve, NoneStaysWhenAPlanWithoutFlopsBeatsIt) {
   EXPECT_EQ(LabelsOf(curve), (Names{"none!", "pool"}));
 }
 
-TEST(LeastOf, IsNoHabitThatAnotherBeats) {
+TEST(LeastOf, IsNoConventionThatAnotherBeats) {
   const auto curve = MakeCurve({Plan("none", 100, 200, 0), Plan("a", 80, 180, 10), Plan("all", 80, 180, 30, "habit")},
                                BudgetLine::kLive, CostLine::kFlops);
   EXPECT_EQ(LabelsOf(curve), (Names{"none", "a", "all!"}));
@@ -112,7 +112,7 @@ TEST(Choose, TheKneeWithoutALimit) {
   EXPECT_EQ(Choose(curve, request), 1);
 }
 
-// Whatever is asked for and whatever was found, unless the user named a plan: of all plans that take no more memory
+// Whatever is requested and whatever was found, unless the user named a plan: of all plans that take no more memory
 // none costs less than the chosen.
 TEST(Choose, NothingOfNoMoreBytesCostsLess) {
   std::minstd_rand random(7);

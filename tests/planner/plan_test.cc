@@ -80,15 +80,15 @@ TEST(PlanModel, WhatAStudyHasKeptChangesNoPlan) {
   Workload workload = loaded.workload;
   Study study(loaded.model);
   ASSERT_TRUE(study.AskWithRange(workload).ok());
-  const auto told = PlanModel(study, loaded.workload, request);
-  ASSERT_TRUE(told.ok()) << told.status();
+  const auto reported = PlanModel(study, loaded.workload, request);
+  ASSERT_TRUE(reported.ok()) << reported.status();
   ASSERT_TRUE(alone.chosen.has_value());
-  EXPECT_EQ(told->chosen, alone.chosen);
-  ASSERT_EQ(told->plans.size(), alone.plans.size());
+  EXPECT_EQ(reported->chosen, alone.chosen);
+  ASSERT_EQ(reported->plans.size(), alone.plans.size());
   for (size_t i = 0; i < alone.plans.size(); ++i) {
-    EXPECT_EQ(told->plans[i].label, alone.plans[i].label);
-    EXPECT_EQ(told->plans[i].measured.device_bytes, alone.plans[i].measured.device_bytes);
-    EXPECT_EQ(told->plans[i].measured.time_slowdown, alone.plans[i].measured.time_slowdown);
+    EXPECT_EQ(reported->plans[i].label, alone.plans[i].label);
+    EXPECT_EQ(reported->plans[i].measured.device_bytes, alone.plans[i].measured.device_bytes);
+    EXPECT_EQ(reported->plans[i].measured.time_slowdown, alone.plans[i].measured.time_slowdown);
   }
   const ModulePlan& chosen = alone.plans[*alone.chosen];
   for (const PlannedSegment& segment : chosen.segments) workload.run.segments.push_back(segment.segment);
@@ -154,7 +154,7 @@ TEST(PlanModel, BeatsTheChoicesByHandOfResNet50) {
 }
 
 // As for a model that is so large that there is no effort for a search.
-TEST(PlanModel, WithoutEffortTheHabitsAreMeasuredAndTheRestIsTold) {
+TEST(PlanModel, WithoutEffortConventionsAreMeasuredAndTheRestIsReported) {
   const Loaded loaded = Load("resnet50.train.ts.op17.onnx", 16);
   PlanRequest request = Request(1);
   request.budget_line = BudgetLine::kLive;
@@ -220,7 +220,7 @@ TEST(PlanModel, SelectiveCheckpointingIsNoWorseThanWholeModules) {
   request.granularity = Granularity::kOp;
   const PlanAnswer op = Answer(loaded, request);
   for (const ModulePlan& plan : modules.plans) {
-    if (plan.dominated) continue;  // a habit
+    if (plan.dominated) continue;  // a convention
     const bool matched = std::any_of(op.plans.begin(), op.plans.end(), [&](const ModulePlan& other) {
       return other.measured.device_bytes <= plan.measured.device_bytes &&
              other.measured.recompute_flops <= plan.measured.recompute_flops;
@@ -268,7 +268,7 @@ TEST(PlanModel, TheOptionOfAnOfferChoosesNoDearerPlan) {
   EXPECT_GT(offers, 2);
 }
 
-// A plan that the user names is the one that is meant, unless it does not keep the limits, which is told.
+// A plan that the user names is the one that is meant, unless it does not keep the limits, which is reported.
 TEST(PlanModel, AGivenPlanIsChosenWithinTheLimits) {
   const Loaded loaded = Load("resnet18.train.ts.op17.onnx", 32);
   PlanRequest request = Request(20);
@@ -276,16 +276,16 @@ TEST(PlanModel, AGivenPlanIsChosenWithinTheLimits) {
   const PlanAnswer free = Answer(loaded, request);
   ASSERT_NE(Chosen(free), nullptr);
   EXPECT_EQ(Chosen(free)->method, "given");
-  const auto told = [](const PlanAnswer& answer) {
+  const auto reported = [](const PlanAnswer& answer) {
     return std::any_of(answer.diagnostics.begin(), answer.diagnostics.end(),
                        [](const Diagnostic& note) { return note.code == Code::kPlanOverLimit; });
   };
-  EXPECT_FALSE(told(free));
+  EXPECT_FALSE(reported(free));
   request.budget_bytes = Chosen(free)->measured.device_bytes;
   EXPECT_EQ(Chosen(Answer(loaded, request))->method, "given");
   --*request.budget_bytes;
   const PlanAnswer below = Answer(loaded, request);
-  EXPECT_TRUE(told(below));
+  EXPECT_TRUE(reported(below));
   ASSERT_NE(Chosen(below), nullptr);
   EXPECT_NE(Chosen(below)->method, "given");
   EXPECT_LE(Chosen(below)->measured.device_bytes, *request.budget_bytes);

@@ -76,7 +76,7 @@ TEST(ProposeSqrtN, CutsIntoAboutSqrtNSegments) {
   }
 }
 
-TEST(ProposeChen, GoesFromSmallSegmentsToLarge) {
+TEST(ProposeChen, ProceedsFromSmallSegmentsToLarge) {
   const Profile profile = RandomProfile(2, 12, 12);
   std::set<size_t> lengths;
   for (const Choice& choice : ProposeChen(profile)) {

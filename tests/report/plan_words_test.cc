@@ -75,7 +75,7 @@ TEST(NoPlanText, WhatIsOpenIsCalledSo) {
   EXPECT_FALSE(Says(text, "But for fragments")) << text;
 }
 
-// Moves to the host are outside the proof of sets of segments: both floors are told, each with what it is of.
+// Moves to the host are outside the proof of sets of segments: both floors are reported, each with what it is of.
 TEST(NoPlanText, TheProofOfSegmentsIsNoProofOfMoves) {
   PlanPart part = NothingFits(std::nullopt);
   part.request.offload = true;

@@ -135,7 +135,7 @@ TEST(RenderJson, ListsEveryTensorOfTheGraph) {
   EXPECT_EQ(json["live_at_peak"].size(), 7u);
 }
 
-TEST(RenderJson, LeavesOutAModeThatWasNotAsked) {
+TEST(RenderJson, LeavesOutAModeThatWasNotRequested) {
   Analysis analysis = SampleAnalysis();
   analysis.parts.erase(analysis.parts.begin());
   const Report report = BuildReport({}, {Summarize(analysis)}, {}, analysis);
@@ -164,7 +164,7 @@ TEST(RenderJson, HasARowForEachCard) {
   EXPECT_EQ(json["verdict"], "does-not-fit");
 }
 
-TEST(RenderCsv, HasARowPerBatchOrTheListAskedFor) {
+TEST(RenderCsv, HasARowPerBatchOrTheListRequested) {
   const std::string runs = RenderCsv(SampleReport(), Screen());
   EXPECT_EQ(runs.substr(0, runs.find(',')), "batch");
   EXPECT_EQ(std::count(runs.begin(), runs.end(), '\n'), 2);
@@ -230,7 +230,7 @@ TEST(RenderText, KeepsToTheWidthAndTheHeight) {
   }
 }
 
-TEST(RenderText, HasNoColourCodesUnlessAsked) {
+TEST(RenderText, HasNoColourCodesUnlessRequested) {
   EXPECT_EQ(RenderText(SampleReport(), Screen()).find('\x1b'), std::string::npos);
   Screen screen;
   screen.color = true;

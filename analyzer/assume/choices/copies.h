@@ -1,4 +1,4 @@
-// Copies into the order of memory that code may leave out: a view goes on in their place.
+// Copies into the order of memory that code may leave out: a view continues in their place.
 //
 //   x.reshape(B, H, W, -1).permute(0, 3, 1, 2)           the next stage's image, with .contiguous() or without
 //   if self.training: x = x.contiguous()                 of a training export, in an inference

@@ -42,19 +42,19 @@ void ReportLost(Lowering& lowering, const DropoutSpots& spots) {
   const bool noticeable = spots.most_bytes > 0 && spots.most_bytes >= MadeBytes(lowering.draft) / kNoticeable;
   if (spots.attentions == 0 && !noticeable) return;
   Diagnostic d{.code = Code::kEvalDropout};
-  d.bytes = spots.usual_bytes;
-  const bool more = spots.most_bytes > spots.usual_bytes;
+  d.bytes = spots.common_bytes;
+  const bool more = spots.most_bytes > spots.common_bytes;
   if (spots.attentions > 0) {
     d.severity = Severity::kWarning;
     d.count = spots.attentions;
     d.message = absl::StrCat(spots.attentions, " attentions without Dropout in an evaluation export");
     d.details.emplace_back("why: if the model trains with dropout, masks and dropped results are saved too");
   } else {
-    d.count = static_cast<int64_t>(spots.usual.empty() ? spots.possible.size() : spots.usual.size());
+    d.count = static_cast<int64_t>(spots.common.empty() ? spots.possible.size() : spots.common.size());
     d.message =
         "the file shows no Dropout, and none is counted; a model that trains with it saves masks and dropped results "
         "too";
-    d.details.emplace_back(spots.usual.empty() ? "why: some models have it behind activations"
+    d.details.emplace_back(spots.common.empty() ? "why: some models have it behind activations"
                            : more ? "why: such models have it ahead of the last layer and between layers, some behind "
                                     "activations too"
                                   : "why: such models have it ahead of the last layer and between layers");
@@ -91,18 +91,18 @@ void PutBack(Draft& draft, const std::vector<DropoutSpot>& spots, double p) {
 }
 
 // Where --dropout P puts them.
-std::vector<DropoutSpot> SpotsAskedFor(Lowering& lowering, const DropoutSpots& spots) {
+std::vector<DropoutSpot> RequestedSpots(Lowering& lowering, const DropoutSpots& spots) {
   const Run& run = lowering.run;
-  if (!run.dropout_behind.empty()) return DropoutSpotsBehind(lowering.draft, run.dropout_behind).value_or(spots.usual);
-  std::vector<DropoutSpot> asked = spots.usual;
-  if (run.dropout_everywhere) asked.insert(asked.end(), spots.possible.begin(), spots.possible.end());
-  return asked;
+  if (!run.dropout_behind.empty()) return DropoutSpotsBehind(lowering.draft, run.dropout_behind).value_or(spots.common);
+  std::vector<DropoutSpot> requested = spots.common;
+  if (run.dropout_everywhere) requested.insert(requested.end(), spots.possible.begin(), spots.possible.end());
+  return requested;
 }
 
-int64_t RestoreAskedFor(Lowering& lowering, const DropoutSpots& spots) {
-  const std::vector<DropoutSpot> asked = SpotsAskedFor(lowering, spots);
-  const auto count = static_cast<int64_t>(asked.size());
-  PutBack(lowering.draft, asked, *lowering.run.dropout);
+int64_t RestoreRequested(Lowering& lowering, const DropoutSpots& spots) {
+  const std::vector<DropoutSpot> requested = RequestedSpots(lowering, spots);
+  const auto count = static_cast<int64_t>(requested.size());
+  PutBack(lowering.draft, requested, *lowering.run.dropout);
   if (count > 0) {
     lowering.diagnostics.push_back(
         {Code::kRewriteDropout, Severity::kNote, count, absl::StrCat(count, " dropouts put back (--dropout)"), {}, {}});
@@ -128,7 +128,7 @@ int64_t RestoreDropout(Lowering& lowering) {
   TensorIds outputs;
   for (TensorId id : lowering.source.outputs) outputs.push_back(draft.Resolve(id));
   const DropoutSpots spots = FindDropoutSpots(draft, outputs);
-  if (run.dropout) return RestoreAskedFor(lowering, spots);
+  if (run.dropout) return RestoreRequested(lowering, spots);
   const std::vector<DropoutRecipe> recipes = KnownDropoutRecipes(draft, spots);
   const bool whole =
       spots.attentions == 0

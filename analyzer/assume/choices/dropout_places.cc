@@ -81,7 +81,7 @@ bool IsHiddenActivation(const Draft& draft, NodeId id) {
   return maker.valid() && IsLinear(draft.node(maker).op) && IsLinear(draft.node(reader).op);
 }
 
-// The feed-forward layer of nn.TransformerEncoderLayer, whose activation is a relu unless it is told otherwise: a
+// The feed-forward layer of nn.TransformerEncoderLayer, whose activation is a relu unless it is set otherwise: a
 // dropout behind it. BERT's, with a gelu, has none there.
 bool IsPostNormFeedForward(const Draft& draft, NodeId relu) {
   if (draft.node(relu).op != "relu") return false;
@@ -108,17 +108,17 @@ void AddTransformerSpot(const Draft& draft, NodeId id, DropoutSpots& spots) {
   const Node& node = draft.node(id);
   if (node.op == "sdpa" || IsAttentionWeight(draft, id)) {
     ++spots.attentions;
-    spots.usual.push_back({id, node.op == "sdpa" ? DropoutPlace::kKernel : DropoutPlace::kMaskAndResult, true});
+    spots.common.push_back({id, node.op == "sdpa" ? DropoutPlace::kKernel : DropoutPlace::kMaskAndResult, true});
   } else if (IsPlainFeedForward(draft, id) || IsPostNormFeedForward(draft, id) || IsNamedFeedForward(draft, id)) {
-    spots.usual.push_back({id, DropoutPlace::kMaskAndResult});
+    spots.common.push_back({id, DropoutPlace::kMaskAndResult});
   } else if ((IsProjection(draft, id) && ResidualSum(draft, node.outputs[0]).valid()) ||
              IsLastEmbeddingSum(draft, id) || IsPlainStackInput(draft, id)) {
-    spots.usual.push_back({id, DropoutPlace::kMask});
+    spots.common.push_back({id, DropoutPlace::kMask});
   }
 }
 
 // mT5's feed-forward layer, gelu(wi_0(x)) * wi_1(x): the product is dropped. Llama's looks alike and drops nothing, so
-// this is asked of models alone that have T5's position bias.
+// this is required of models alone that have T5's position bias.
 bool IsGatedFeedForward(const Draft& draft, NodeId product) {
   const Node& node = draft.node(product);
   if (node.op != "mul" || node.inputs.size() != 2) return false;
@@ -148,21 +148,21 @@ bool EndsStream(const Draft& draft, NodeId id) {
 }
 
 void AddSpotsOfT5(const Draft& draft, DropoutSpots& spots) {
-  const bool positions = std::any_of(spots.usual.begin(), spots.usual.end(), [&](const DropoutSpot& spot) {
+  const bool positions = std::any_of(spots.common.begin(), spots.common.end(), [&](const DropoutSpot& spot) {
     return spot.attention && HasPositionBias(draft, spot.node);
   });
   if (!positions) return;
   for (NodeId id : draft.InOrder()) {
-    if (IsGatedFeedForward(draft, id)) spots.usual.push_back({id, DropoutPlace::kMaskAndResult});
-    if (EndsStream(draft, id)) spots.usual.push_back({id, DropoutPlace::kMask});
+    if (IsGatedFeedForward(draft, id)) spots.common.push_back({id, DropoutPlace::kMaskAndResult});
+    if (EndsStream(draft, id)) spots.common.push_back({id, DropoutPlace::kMask});
   }
 }
 
 // BART, Pegasus and Marian, encoder-decoders after fairseq, drop what their layers give and leave attention weights
-// alone, as Vaswani et al. (2017, 5.4) do; nn.Transformer, told by its relu, and T5 drop those too.
+// alone, as Vaswani et al. (2017, 5.4) do; nn.Transformer, known by its relu, and T5 drop those too.
 bool LeavesAttentionWeights(const Draft& draft, const DropoutSpots& spots) {
   bool cross = false, post_norm = false;
-  for (const DropoutSpot& spot : spots.usual) {
+  for (const DropoutSpot& spot : spots.common) {
     const Node& node = draft.node(spot.node);
     if (node.op == "relu") return false;
     if (spot.attention) {
@@ -204,18 +204,18 @@ bool JoinsEmbeddings(const Draft& draft, NodeId id) {
 void AddOtherSpots(const Draft& draft, const TensorIds& outputs, DropoutSpots& spots) {
   NodeIds found = FindSequentialGaps(draft);
   for (TensorId output : outputs) found.push_back(BeforeLastLayer(draft, output));
-  const std::unordered_set<int32_t> usual = NodesOf(spots.usual);
+  const std::unordered_set<int32_t> common = NodesOf(spots.common);
   for (NodeId id : draft.InOrder()) {
-    const bool known = usual.contains(id.value());
+    const bool known = common.contains(id.value());
     const bool last = std::find(found.begin(), found.end(), id) != found.end();
     if (known) continue;
-    if (last || IsHiddenActivation(draft, id)) spots.usual.push_back({id, DropoutPlace::kMaskAndResult});
+    if (last || IsHiddenActivation(draft, id)) spots.common.push_back({id, DropoutPlace::kMaskAndResult});
     const bool embeds = IsReadByRecurrent(draft, id) || JoinsEmbeddings(draft, id);
-    if (!last && embeds) spots.usual.push_back({id, DropoutPlace::kMask});
+    if (!last && embeds) spots.common.push_back({id, DropoutPlace::kMask});
   }
 }
 
-// relu(norm(x)) of the sum or the joined features that a stream of images' blocks goes on as, in front of a block's
+// relu(norm(x)) of the sum or the joined features that a stream of images' blocks continues as, in front of a block's
 // first convolution: blocks that normalize ahead drop inside or at their end (Zagoruyko and Komodakis 2016, 3.3:
 // between the convolutions; Huang et al. 2017, 3: behind each convolution).
 bool IsPreActivationOfStream(const Draft& draft, NodeId norm) {
@@ -255,16 +255,16 @@ DropoutSpots FindDropoutSpots(const Draft& draft, const TensorIds& outputs) {
   if (spots.attentions == 0) AddOtherSpots(draft, outputs, spots);
   AddSpotsOfT5(draft, spots);
   if (LeavesAttentionWeights(draft, spots)) {
-    std::erase_if(spots.usual, [](const DropoutSpot& spot) { return spot.attention; });
+    std::erase_if(spots.common, [](const DropoutSpot& spot) { return spot.attention; });
   }
-  std::erase_if(spots.usual, [&](const DropoutSpot& spot) { return IsFollowedAtOnce(draft, spot.node); });
-  spots.usual_bytes = DropoutBytes(draft, spots.usual);
-  const std::unordered_set<int32_t> usual = NodesOf(spots.usual);
+  std::erase_if(spots.common, [&](const DropoutSpot& spot) { return IsFollowedAtOnce(draft, spot.node); });
+  spots.common_bytes = DropoutBytes(draft, spots.common);
+  const std::unordered_set<int32_t> common = NodesOf(spots.common);
   for (NodeId id : draft.InOrder()) {
-    const bool known = usual.contains(id.value());
+    const bool known = common.contains(id.value());
     if (!known && IsPossible(draft, id)) spots.possible.push_back({id, DropoutPlace::kMaskAndResult});
   }
-  spots.most_bytes = spots.usual_bytes + DropoutBytes(draft, spots.possible);
+  spots.most_bytes = spots.common_bytes + DropoutBytes(draft, spots.possible);
   return spots;
 }
 

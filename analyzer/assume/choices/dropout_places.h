@@ -25,10 +25,10 @@ struct DropoutSpot {
 };
 
 struct DropoutSpots {
-  std::vector<DropoutSpot> usual;     // in running order
+  std::vector<DropoutSpot> common;    // in running order
   std::vector<DropoutSpot> possible;  // behind other activations of layers
   int64_t attentions = 0;             // of those, attention weights
-  int64_t usual_bytes = 0;            // that dropouts at the usual places save, about
+  int64_t common_bytes = 0;           // that dropouts at the common places save, about
   int64_t most_bytes = 0;             // with those at the possible places as well
 };
 

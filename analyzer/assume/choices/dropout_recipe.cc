@@ -20,7 +20,7 @@ namespace {
 // The linears whose results join the residual stream.
 NodeIds ResidualLinears(const Draft& draft, const DropoutSpots& spots) {
   NodeIds linears;
-  for (const DropoutSpot& spot : spots.usual) {
+  for (const DropoutSpot& spot : spots.common) {
     if (IsProjection(draft, spot.node)) linears.push_back(spot.node);
   }
   return linears;
@@ -51,7 +51,7 @@ bool ArePostNorm(const Build& build) {
 
 // nn.TransformerEncoderLayer(norm_first=True) and its decoder drop as those with norms behind their sums do.
 bool AreTorchLayers(const Build& build) {
-  return std::any_of(build.spots.usual.begin(), build.spots.usual.end(), [&](const DropoutSpot& spot) {
+  return std::any_of(build.spots.common.begin(), build.spots.common.end(), [&](const DropoutSpot& spot) {
     return !spot.attention && IsTorchFeedForward(build.draft, spot.node);
   });
 }
@@ -65,7 +65,7 @@ bool AreConv1D(const Build& build) {
 bool AreLikeT5(const Build& build) {
   const auto& [draft, spots, linears] = build;
   return std::all_of(linears.begin(), linears.end(), [&](NodeId id) { return draft.node(id).inputs.size() == 2; }) &&
-         std::any_of(spots.usual.begin(), spots.usual.end(),
+         std::any_of(spots.common.begin(), spots.common.end(),
                      [&](const DropoutSpot& spot) { return spot.attention && HasPositionBias(draft, spot.node); });
 }
 
@@ -109,18 +109,18 @@ bool IsPyramidActivation(const Draft& draft, NodeId id) {
 
 // --- where a build drops
 
-std::vector<DropoutSpot> Usual(const Build& build) { return build.spots.usual; }
+std::vector<DropoutSpot> CommonSpots(const Build& build) { return build.spots.common; }
 
 template <typename Predicate>
-std::vector<DropoutSpot> UsualWhere(const Build& build, Predicate holds) {
+std::vector<DropoutSpot> CommonWhere(const Build& build, Predicate holds) {
   std::vector<DropoutSpot> found;
-  std::copy_if(build.spots.usual.begin(), build.spots.usual.end(), std::back_inserter(found),
+  std::copy_if(build.spots.common.begin(), build.spots.common.end(), std::back_inserter(found),
                [&](const DropoutSpot& spot) { return holds(build.draft, spot.node); });
   return found;
 }
 
 std::vector<DropoutSpot> BehindCausal(const Build& build) {
-  std::vector<DropoutSpot> found = UsualWhere(build, IsCausalActivation);
+  std::vector<DropoutSpot> found = CommonWhere(build, IsCausalActivation);
   return found.size() < 2 ? std::vector<DropoutSpot>() : found;
 }
 
@@ -157,12 +157,12 @@ constexpr Row kOfTransformers[] = {
     // Lan et al. 2020 (4.8): with one set of weights in every layer ALBERT trains better without.
     {Kind::kBlocks, ShareWeights, nullptr},
     // Vaswani et al. 2017 (5.4), Devlin et al. 2019 (A.2); nn.TransformerEncoderLayer: a norm behind each residual sum
-    {Kind::kBlocks, ArePostNorm, Usual, 0.1, "as post-norm transformers (BERT, nn.TransformerEncoder) train"},
+    {Kind::kBlocks, ArePostNorm, CommonSpots, 0.1, "as post-norm transformers (BERT, nn.TransformerEncoder) train"},
     // Raffel et al. 2020 (3.1.1): T5, mT5
-    {Kind::kBlocks, AreLikeT5, Usual, 0.1, "as T5 and its like train"},
+    {Kind::kBlocks, AreLikeT5, CommonSpots, 0.1, "as T5 and its like train"},
     // weights kept as [in, out], Conv1D of transformers: GPT, GPT-2 (resid_pdrop, attn_pdrop, embd_pdrop)
-    {Kind::kBlocks, AreConv1D, Usual, 0.1, "as GPT-2 and its like train"},
-    {Kind::kBlocks, AreTorchLayers, Usual, 0.1, "as layers of nn.Transformer train"},
+    {Kind::kBlocks, AreConv1D, CommonSpots, 0.1, "as GPT-2 and its like train"},
+    {Kind::kBlocks, AreTorchLayers, CommonSpots, 0.1, "as layers of nn.Transformer train"},
 };
 
 // Sequential gaps are not looked for in transformers, many of which have theirs with probability 0.

@@ -18,7 +18,7 @@ struct DropoutRecipe {
   double probability = 0.0;
   std::string_view why;  // "as post-norm transformers (BERT, nn.TransformerEncoder) train"
   std::vector<DropoutSpot> spots = {};
-  bool whole_model = false;  // what it tells goes for all of a transformer's places, not for some part
+  bool whole_model = false;  // what it tells holds for all of a transformer's places, not for some part
 };
 
 // `spots` as FindDropoutSpots() gives them. No spot is in two; empty if the draft is of no such build.

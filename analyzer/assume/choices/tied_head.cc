@@ -46,7 +46,7 @@ bool IsScaledByWidth(const Draft& draft, const Node& head) {
   return IsScalarOp(draft.node(scale), "mul_scalar", 1.0 / std::sqrt(width));
 }
 
-// embed(ids) * sqrt(width), the scale that goes with a shared weight (Vaswani et al., 2017, section 3.4), under a head
+// embed(ids) * sqrt(width), the scale that belongs to a shared weight (Vaswani et al., 2017, section 3.4), under a head
 // without a bias. Heads that have one are written beside it: the Annotated Transformer and PyTorch's tutorial scale,
 // too.
 bool IsScaledTable(const Draft& draft, const Node& head, TensorId table) {

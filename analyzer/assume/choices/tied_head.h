@@ -1,5 +1,5 @@
 // What shows that an output projection shares the weight of the token embedding, where an export has stored the two
-// apart. Builds whose authors share them, told by what stands around the projection:
+// apart. Builds whose authors share them, known by what stands around the projection:
 //
 //   norm of an activated linear      the head of a masked language model: BERT, RoBERTa, ALBERT, MPNet, RoFormer
 //                                    (Devlin et al. 2019; transform, activation, norm, then the embedding's rows)

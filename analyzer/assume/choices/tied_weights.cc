@@ -51,21 +51,21 @@ std::vector<Head> FindHeads(const Lowering& lowering) {
   return heads;
 }
 
-enum class Tied { kUntold, kYes, kNo };
+enum class Tied { kUnlisted, kYes, kNo };
 
 // What the exported program says: the call that the head became of names the parameter that it reads, and the file's
 // tensors have the names of the signature's.
-Tied ToldBySignature(const Lowering& lowering, const Head& head) {
+Tied ListedBySignature(const Lowering& lowering, const Head& head) {
   const Draft& draft = lowering.draft;
   const Node& source = lowering.source.nodes[NodeId(draft.rank(head.linear).source)];
-  Tied told = Tied::kUntold;
+  Tied reported = Tied::kUnlisted;
   for (const std::string& argument : FxCallOf(source).args) {
     const SignatureEntry* entry = lowering.source.signature.FindPlaceholder(argument);
     if (entry == nullptr || entry->kind != SignatureKind::kParameter) continue;
     if (entry->target == draft.tensor(head.table).name) return Tied::kYes;
-    told = Tied::kNo;
+    reported = Tied::kNo;
   }
-  return told;
+  return reported;
 }
 
 int64_t WeightBytes(const Draft& draft, const Head& head) {
@@ -111,9 +111,9 @@ int64_t TieWeights(Lowering& lowering) {
   int64_t possible = 0, possible_bytes = 0, tied = 0, tied_bytes = 0;
   std::set<std::string> reasons;
   for (const Head& head : FindHeads(lowering)) {
-    const Tied told = mode == TiedMode::kAuto ? ToldBySignature(lowering, head) : Tied::kUntold;
-    if (told == Tied::kNo) continue;
-    if (told == Tied::kYes) {
+    const Tied reported = mode == TiedMode::kAuto ? ListedBySignature(lowering, head) : Tied::kUnlisted;
+    if (reported == Tied::kNo) continue;
+    if (reported == Tied::kYes) {
       Tie(lowering.draft, head);
       continue;
     }

@@ -1,6 +1,6 @@
 // A BatchNorm that was folded into a convolution leaves a convolution with a bias, and one that has just been made (no
 // shift, a scale of one) leaves one without. Where the file's names tell (exporters/folded_batch_norm.cc) it is put
-// back; where nothing tells whether there was one, the network is taken as it stands and the range is told.
+// back; where nothing tells whether there was one, the network is taken as it stands and the range is reported.
 //
 //   conv(x, "W3", "B3") -> relu,  no norm anywhere   ->   bn-undecided
 //
@@ -31,7 +31,7 @@ bool StandsBehindNorms(const OpName& op) {
 }
 
 // A stored weight whose name tells nothing of the module that has it.
-bool HasUntoldWeight(const Draft& draft, const Node& conv) {
+bool HasUnlistedWeight(const Draft& draft, const Node& conv) {
   const TensorId weight = conv.inputs.size() > 1 ? conv.inputs[1] : TensorId();
   if (!weight.valid() || draft.producer(weight).valid()) return false;
   const std::string& name = draft.tensor(weight).name;
@@ -40,7 +40,7 @@ bool HasUntoldWeight(const Draft& draft, const Node& conv) {
 
 bool MayHaveHadNorm(const Draft& draft, const Node& conv) {
   const NodeIds& readers = draft.readers(conv.outputs[0]);
-  return HasUntoldWeight(draft, conv) && !readers.empty() &&
+  return HasUnlistedWeight(draft, conv) && !readers.empty() &&
          std::all_of(readers.begin(), readers.end(),
                      [&](NodeId reader) { return StandsBehindNorms(draft.node(reader).op); });
 }

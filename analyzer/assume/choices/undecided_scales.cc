@@ -2,7 +2,7 @@
 // any other. It matters where one number scales a whole activation: trained, its product saves that activation for
 // backward; frozen, it saves nothing but the number. Weights, biases and vectors of layers are trained, as the
 // framework's modules make them; of a single number the code alone knows. It is counted as trained, which is what
-// nn.Parameter gives unless it is told otherwise, and a range says what it would be otherwise. A scale of attention
+// nn.Parameter gives unless it is set otherwise, and a range says what it would be otherwise. A scale of attention
 // scores is as likely fixed: a warning. Source: torch/csrc/autograd/FunctionsManual.cpp (mul_tensor_backward),
 // tools/autograd/derivatives.yaml (mul.Tensor saves the other operand of what needs a gradient).
 #include <algorithm>

@@ -11,7 +11,7 @@
 namespace onnx_mem::names {
 namespace {
 
-// A module that is called again and again, with modules inside, is numbered by the exporter where its code goes on
+// A module that is called again and again, with modules inside, is numbered by the exporter where its code continues
 // after a call, but not inside, and not at all if it has no operators of its own: "group/layer/query_2",
 // "group/layer_1", "group/layer/dense_2". The modules inside say which call it is.
 class CallNumbers {

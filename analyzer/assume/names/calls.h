@@ -32,7 +32,7 @@ struct CallSpan {
 
 class Calls {
  public:
-  // Nodes in order: a call goes on while its name stays at the same depth of the nodes' paths. A node without a path
+  // Nodes in order: a call continues while its name stays at the same depth of the nodes' paths. A node without a path
   // (an operator of the outermost forward, or one that an optimizer put in) ends no call, and belongs to those that go
   // on after it.
   explicit Calls(const Graph& graph);

@@ -52,7 +52,7 @@ bool Locals::Prepares(int32_t unit, size_t depth) const {
   return !takes_token_[NodeId(unit)];
 }
 
-// The unit of `home` that goes on with the only result of `unit`, and with no other statement in between; -1 if none.
+// The unit of `home` that continues with the only result of `unit`, and with no other statement in between; -1 if none.
 int32_t Locals::NextInStatement(int32_t unit, const Home& home) const {
   const auto only_reader = [&](int32_t of) {
     const TensorId result = OnlyResult(of, home.depth);

@@ -33,9 +33,9 @@ class Locals {
   // Both must outlive this. `guess`: beyond what statements tell, pieces of a split and the operands of a sum in a call
   // have names.
   Locals(const Graph& graph, const Calls& calls, bool guess = true);
-  // The node after which the last variable that likely holds `id` goes; -1 if none is likely.
+  // The node after which the last variable that likely holds `id` is freed; -1 if none is likely.
   int32_t HeldUntil(TensorId id) const;
-  // The node after which a name of its own goes at the latest, in the function that hands `id` around: possible. -1
+  // The node after which a name of its own is freed at the latest, in the function that hands `id` around: possible. -1
   // where none can be, as a container passes it on. `lists`: that function may have a list of all its values.
   int32_t PossibleNameOf(TensorId id, bool lists) const;
   // The list of a caller that may hold `id`, which source lines do not tell of: outs.append(x) is no operator. -1:

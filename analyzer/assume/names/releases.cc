@@ -50,14 +50,14 @@ IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, NameRules rules) {
       release[id] = last;
       continue;
     }
-    const std::optional<int32_t> told = names ? names->HeldUntil(id) : std::nullopt;
-    if (told) last = std::max(last, *told);
-    if (locals) last = std::max(last, KeptUntil(graph, calls, id, told.has_value(), guess));
-    if (locals && !told) last = std::max(last, locals->HeldUntil(id));
+    const std::optional<int32_t> reported = names ? names->HeldUntil(id) : std::nullopt;
+    if (reported) last = std::max(last, *reported);
+    if (locals) last = std::max(last, KeptUntil(graph, calls, id, reported.has_value(), guess));
+    if (locals && !reported) last = std::max(last, locals->HeldUntil(id));
     release[id] = last;
     if (!names_more) continue;
-    release[id] =
-        std::max(last, told ? locals->CallersListOf(id) : locals->PossibleNameOf(id, rules == NameRules::kWholeCalls));
+    release[id] = std::max(
+        last, reported ? locals->CallersListOf(id) : locals->PossibleNameOf(id, rules == NameRules::kWholeCalls));
   }
   for (TensorId id : graph.outputs) release[id] = static_cast<int32_t>(graph.nodes.size());
   return release;

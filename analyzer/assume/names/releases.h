@@ -12,15 +12,15 @@
 namespace onnx_mem::names {
 
 enum class NameRules {
-  kStraightLine,  // a value goes after its last reader
+  kStraightLine,  // a value is freed after its last reader
   kArguments,     // and is held by the calls that it was passed into: certain
-  kLocals,        // and by local variables as forward code is usually written: likely
+  kLocals,        // and by local variables as forward code is commonly written: likely
   kEveryName,     // and by names of their own in the function that made them, unless modules pass them on: possible
   kWholeCalls,    // and each until the call returns in whose code it is made and read: no name or list holds it longer
 };
 
-// For each tensor the index of the node after which the last Python reference goes; -1 where no node reads or makes it.
-// Graph outputs: the number of nodes (they are held to the end).
+// For each tensor the index of the node after which the last Python reference is freed; -1 where no node reads or makes
+// it. Graph outputs: the number of nodes (they are held to the end).
 IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, NameRules rules);
 
 }  // namespace onnx_mem::names

@@ -241,10 +241,10 @@ std::optional<int32_t> SourceNames::EndOfRound(const Frame& frame, size_t run) c
     return frame.units[at.first + at.units_a_round - 1].end;
   }
   // x = torch.cat([ and more lines: the name is bound when the last of them is done.
-  const bool goes_on = !at.line->statement.whole && run + 1 < frame.runs.size() &&
-                       frame.runs[run + 1].line != nullptr &&
-                       frame.runs[run + 1].line->statement.kind == StatementKind::kUnknown;
-  return frame.units[goes_on ? frame.runs[run + 1].last : at.last].end;
+  const bool continues = !at.line->statement.whole && run + 1 < frame.runs.size() &&
+                         frame.runs[run + 1].line != nullptr &&
+                         frame.runs[run + 1].line->statement.kind == StatementKind::kUnknown;
+  return frame.units[continues ? frame.runs[run + 1].last : at.last].end;
 }
 
 // The first run after `after` that binds the name.

@@ -1,5 +1,5 @@
 // How long the variables of forward code hold a value, where the file has the source line of every node (graph/
-// source_line.h): what locals.h guesses from habits is read here.
+// source_line.h): what locals.h guesses from conventions is read here.
 //
 //   93  out = self.conv1(x)        conv1's result is "out" until line 94 assigns it anew
 //   94  out = self.relu(out)
@@ -29,7 +29,7 @@ class SourceNames {
  public:
   // Both must outlive this.
   SourceNames(const Graph& graph, const Calls& calls);
-  // The node after which the last variable that holds `id` goes; -1 if none does; nullopt if the lines do not tell.
+  // The node after which the last variable that holds `id` is freed; -1 if none does; nullopt if the lines do not tell.
   std::optional<int32_t> HeldUntil(TensorId id) const;
   // Whether any node has lines.
   bool any() const { return any_; }

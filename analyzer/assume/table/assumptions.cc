@@ -20,7 +20,7 @@
 namespace onnx_mem {
 namespace {
 
-constexpr double kUsualDropout = 0.1;
+constexpr double kCommonDropout = 0.1;
 
 constexpr std::array<Alternative, 2> Ways(const Margin& margin) {
   return {Alternative{.towards = Towards::kLess, .percent = margin.less_percent},
@@ -30,9 +30,9 @@ constexpr std::array<Alternative, 2> Ways(const Margin& margin) {
 // --- the runs in which a fact is the other way
 
 void DropNothing(Run& run) { run.dropout = 0.0; }
-void DropAtUsualPlaces(Run& run) { run.dropout = kUsualDropout; }
+void DropAtCommonPlaces(Run& run) { run.dropout = kCommonDropout; }
 void DropEverywhere(Run& run) {
-  run.dropout = kUsualDropout;
+  run.dropout = kCommonDropout;
   run.dropout_everywhere = true;
 }
 void Share(Run& run) { run.tied = TiedMode::kYes; }
@@ -135,17 +135,17 @@ bool MayBeSpelledOut(const Run& run, const Lowered& lowered) {
 constexpr std::string_view kSiluOp = "silu", kHardswishOp = "hardswish", kMishOp = "mish", kGluOp = "glu";
 
 constexpr Alternative kAnyInPlace[] = {
-    {.towards = Towards::kLess, .habit = true, .lowered = WriteOverEverything},
-    {.towards = Towards::kMore, .habit = true, .lowered = WriteOverNothing},
+    {.towards = Towards::kLess, .convention = true, .lowered = WriteOverEverything},
+    {.towards = Towards::kMore, .convention = true, .lowered = WriteOverNothing},
 };
 constexpr Alternative kNames[] = {
-    {.towards = Towards::kLess, .habit = true, .lowered = NameNothing},
-    {.towards = Towards::kMore, .habit = true, .lowered = NameEverything},
+    {.towards = Towards::kLess, .convention = true, .lowered = NameNothing},
+    {.towards = Towards::kMore, .convention = true, .lowered = NameEverything},
 };
 // In a training step what autograd keeps counts for most: that lists hold all values costs little width there.
 constexpr Alternative kNamesOfTraining[] = {
-    {.towards = Towards::kLess, .habit = true, .lowered = NameNothing},
-    {.towards = Towards::kMore, .habit = true, .lowered = NameAllInCalls},
+    {.towards = Towards::kLess, .convention = true, .lowered = NameNothing},
+    {.towards = Towards::kMore, .convention = true, .lowered = NameAllInCalls},
 };
 constexpr auto kSeenTraining = Ways(kListedTraining), kSeenInference = Ways(kListedInference);
 constexpr auto kUnseenTraining = Ways(kUnlistedTraining), kUnseenInference = Ways(kUnlistedInference);
@@ -155,26 +155,26 @@ constexpr Alternative kNowTrained[] = {{.towards = Towards::kMore, .lowered = Tr
 constexpr Alternative kComputed[] = {{.towards = Towards::kLess, .bytes = BytesOfComputed}};
 constexpr Alternative kDropoutTaken[] = {
     {.words = "with --dropout file", .run = DropNothing},
-    {.words = "with ones behind activations as well", .usual = false, .run = DropEverywhere},
+    {.words = "with ones behind activations as well", .common = false, .run = DropEverywhere},
 };
 constexpr Alternative kDropoutLost[] = {
-    {.words = "with --dropout 0.1", .run = DropAtUsualPlaces},
-    {.words = "with ones behind activations as well", .usual = false, .run = DropEverywhere},
+    {.words = "with --dropout 0.1", .run = DropAtCommonPlaces},
+    {.words = "with ones behind activations as well", .common = false, .run = DropEverywhere},
 };
 constexpr Alternative kApart[] = {{.words = "with --tied no", .run = KeepApart}};
 constexpr Alternative kShared[] = {{.words = "with --tied yes", .run = Share}};
 constexpr Alternative kUnfolded[] = {{.words = "with --bn unfold", .run = UnfoldAll}};
 constexpr Alternative kFrozen[] = {
-    {.words = "with these frozen", .usual = false, .run = FreezeScales},
-    {.words = "with those in Constant nodes trained", .usual = false, .lowered = TrainConstantWeights},
+    {.words = "with these frozen", .common = false, .run = FreezeScales},
+    {.words = "with those in Constant nodes trained", .common = false, .lowered = TrainConstantWeights},
 };
 constexpr Alternative kSwapped[] = {{.words = "with --no-rewrite operand-order", .run = TakeAnyOrder}};
 constexpr Alternative kOtherOrder[] = {{.words = "with operands swapped", .lowered = SwapOperands}};
 constexpr Alternative kNamed[] = {
-    {.words = "with --no-rewrite opaque-names", .usual = false, .run = NameByModule},
-    {.words = "with --bn unfold", .usual = false, .run = UnfoldAll},
-    {.words = "with --no-rewrite layer-norm", .usual = false, .run = SpellOutNorms},
-    {.words = "with --no-rewrite cells", .usual = false, .run = SpellOutCells},
+    {.words = "with --no-rewrite opaque-names", .common = false, .run = NameByModule},
+    {.words = "with --bn unfold", .common = false, .run = UnfoldAll},
+    {.words = "with --no-rewrite layer-norm", .common = false, .run = SpellOutNorms},
+    {.words = "with --no-rewrite cells", .common = false, .run = SpellOutCells},
 };
 constexpr Alternative kNotInPlace[] = {{.words = "with --inplace none", .run = WriteNothingOver}};
 constexpr Alternative kInPlace[] = {{.words = "with --inplace all", .run = WriteOverAll}};
@@ -186,14 +186,14 @@ constexpr Alternative kIntoBuffers[] = {{.towards = Towards::kLess, .lowered = W
 constexpr Alternative kFusedAttention[] = {{.lowered = MakeAttentionRowsDense}};
 constexpr Alternative kWrittenOut[] = {{.towards = Towards::kLess, .bytes = BytesOfWrittenOut}};
 constexpr Alternative kDetached[] = {{.towards = Towards::kLess, .bytes = BytesWithoutDetach}};
-constexpr Alternative kSilu[] = {{.words = "with --no-rewrite silu", .usual = false, .run = SpellOutSilu}};
+constexpr Alternative kSilu[] = {{.words = "with --no-rewrite silu", .common = false, .run = SpellOutSilu}};
 constexpr Alternative kHardswish[] = {
-    {.words = "with --no-rewrite hardswish", .usual = false, .run = SpellOutHardswish}};
-constexpr Alternative kMish[] = {{.words = "with --no-rewrite mish", .usual = false, .run = SpellOutMish}};
-constexpr Alternative kGlu[] = {{.words = "with --no-rewrite glu", .usual = false, .run = SpellOutGlu}};
+    {.words = "with --no-rewrite hardswish", .common = false, .run = SpellOutHardswish}};
+constexpr Alternative kMish[] = {{.words = "with --no-rewrite mish", .common = false, .run = SpellOutMish}};
+constexpr Alternative kGlu[] = {{.words = "with --no-rewrite glu", .common = false, .run = SpellOutGlu}};
 constexpr Alternative kFunctions[] = {
     {.words = "with --no-rewrite custom-function", .run = SpellOutFunctions},
-    {.words = "with --no-rewrite function-inputs", .usual = false, .run = KeepNothingInFunctions},
+    {.words = "with --no-rewrite function-inputs", .common = false, .run = KeepNothingInFunctions},
 };
 
 // In the order in which alternatives are taken together: what a graph does before who holds its values.

@@ -16,15 +16,16 @@
 
 namespace onnx_mem {
 
-// Where the peak goes when the fact is the other way. kEither is measured alone, and told beside the diagnostic.
+// Which way the peak moves when the fact is the other way. kEither is measured alone, and reported beside the
+// diagnostic.
 enum class Towards : uint8_t { kEither, kLess, kMore };
 
 // The fact the other way, by one of four hooks.
 struct Alternative {
   std::string_view words = {};  // how a report names it: "with --tied yes"
   Towards towards = Towards::kEither;
-  bool usual = true;   // as likely as what was taken, rather than the most that may be
-  bool habit = false;  // of whoever wrote the code, not a fact of the graph: nobody has all of them at their worst
+  bool common = true;       // as likely as what was taken, rather than the most that may be
+  bool convention = false;  // of whoever wrote the code, not a fact of the graph: nobody has all of them at their worst
   void (*run)(Run& run) = nullptr;                     // the run to lower anew
   bool (*lowered)(Lowered& lowered) = nullptr;         // what changes in the lowered model; false: nothing
   int64_t (*bytes)(const Lowered& lowered) = nullptr;  // less bytes then, at any time; negative: more

@@ -75,17 +75,18 @@ int64_t Vocabulary(const Graph& graph) {
 
 }  // namespace
 
-int64_t TokensOfLoss(LossKind asked, const Graph& graph, const TensorIds& outputs) {
-  if (asked != LossKind::kAuto || outputs.empty()) return 0;
+int64_t TokensOfLoss(LossKind requested, const Graph& graph, const TensorIds& outputs) {
+  if (requested != LossKind::kAuto || outputs.empty()) return 0;
   const Dims& dims = graph.tensors[outputs.front()].shape.dims;
   if (dims.size() != 3 || !IsMadeByLinear(graph, outputs.front())) return 0;
   return Vocabulary(graph) == dims[2] ? dims[2] : 0;
 }
 
-LossKind ResolveLoss(LossKind asked, const Graph& graph, const TensorIds& outputs) {
-  if (asked != LossKind::kAuto) return asked;
+LossKind ResolveLoss(LossKind requested, const Graph& graph, const TensorIds& outputs) {
+  if (requested != LossKind::kAuto) return requested;
   if (outputs.empty()) return LossKind::kNone;
-  const bool are_logits = graph.tensors[outputs.front()].shape.rank() == 2 || TokensOfLoss(asked, graph, outputs) > 0;
+  const bool are_logits =
+      graph.tensors[outputs.front()].shape.rank() == 2 || TokensOfLoss(requested, graph, outputs) > 0;
   return are_logits ? LossKind::kCrossEntropy : LossKind::kMean;
 }
 

@@ -15,11 +15,11 @@ namespace onnx_mem::eager {
 // Where kAuto takes cross entropy over the tokens of a language: how many they are. The first of `outputs` is [batch,
 // sequence, tokens], made by a linear layer, and the tokens that are fed to the model are looked up in as many rows.
 // Hidden states are not: nothing projects them to the vocabulary. 0: it is no such output.
-int64_t TokensOfLoss(LossKind asked, const Graph& graph, const TensorIds& outputs);
+int64_t TokensOfLoss(LossKind requested, const Graph& graph, const TensorIds& outputs);
 
 // What kAuto stands for: cross entropy where the first of `outputs` is [rows, classes] or has TokensOfLoss, else the
 // mean.
-LossKind ResolveLoss(LossKind asked, const Graph& graph, const TensorIds& outputs);
+LossKind ResolveLoss(LossKind requested, const Graph& graph, const TensorIds& outputs);
 
 // Bytes of the target: class numbers (int64) for cross entropy, a tensor of the output's shape for MSE, else 0.
 int64_t TargetBytes(LossKind loss, const Graph& graph, TensorId output, bool autocast);

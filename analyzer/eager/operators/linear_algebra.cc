@@ -12,7 +12,7 @@ Dims BatchOf(const Dims& matrices) { return Dims(matrices.begin(), matrices.end(
 
 Dims DiagonalOf(const Dims& matrices) { return Dims(matrices.begin(), matrices.end() - 1); }
 
-// LU (dense, column-major: no other strides are asked for) and int32 pivots beside the results.
+// LU (dense, column-major: no other strides are requested) and int32 pivots beside the results.
 void SaveDecomposition(Machine& m, NodeRef& node, const Dims& dims, DType dtype) {
   node.Save(m.Allocate(dims, dtype));
   node.Save(m.Allocate(DiagonalOf(dims), DType::kInt32));

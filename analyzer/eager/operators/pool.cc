@@ -37,7 +37,7 @@ struct PoolRule {
   bool indices;
 };
 
-// The pooled image; `indices` (if asked for and made) are returned beside it.
+// The pooled image; `indices` (if requested and made) are returned beside it.
 TensorRef Pool(Machine& m, const PoolRule& rule, const TensorRef& x, const Dims& dims, TensorRef* indices = nullptr) {
   const bool channels_last = SuggestsChannelsLast(*x);
   const Dims strides = ImageStrides(dims, channels_last);

@@ -15,8 +15,8 @@
 
 namespace onnx_mem {
 
-// How the step goes through the parameters: all at once in a list of kernels (the default on a GPU), one by one, or in
-// one kernel that needs no temporaries.
+// How the step passes through the parameters: all at once in a list of kernels (the default on a GPU), one by one, or
+// in one kernel that needs no temporaries.
 enum class OptimizerImplementation { kForeach, kForLoop, kFused };
 std::string_view NameOf(OptimizerImplementation implementation);  // "foreach", "for-loop", "fused"
 

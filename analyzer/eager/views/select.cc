@@ -159,7 +159,7 @@ void EnactScatterReduce(Machine& m, const Call& call, Outputs& out) {
 }
 
 // x[a:b] = y, in place. Of a part, CopySlices copies the gradient, hands on its own copy of the part, and zeros that
-// part of the first; of all of x, the gradient goes to y as it is. Inputs: x, y. Sources:
+// part of the first; of all of x, the gradient passes to y as it is. Inputs: x, y. Sources:
 // torch/csrc/autograd/functions/ tensor.cpp (CopySlices, CopyBackwards).
 void EnactCopyInto(Machine& m, const Call& call, Outputs& out) {
   const TensorRef &x = call.input(0), &y = call.input(1);

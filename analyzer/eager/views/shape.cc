@@ -47,8 +47,8 @@ void EnactCat(Machine& m, const Call& call, Outputs& out) {
   const size_t axis = AxisOf(call, call.output_dims().size());
   const bool fits = std::all_of(call.inputs.begin(), call.inputs.end(),
                                 [axis](const TensorRef& t) { return t != nullptr && axis < t->dims.size(); });
-  const bool told = IntAttribute(call.node, "result_type", 0) != 0 && !m.autocast();
-  if (fits) out[0] = Cat(m, call.inputs, axis, told ? call.output().dtype : DType::kUnknown);
+  const bool reported = IntAttribute(call.node, "result_type", 0) != 0 && !m.autocast();
+  if (fits) out[0] = Cat(m, call.inputs, axis, reported ? call.output().dtype : DType::kUnknown);
 }
 
 void EnactStack(Machine& m, const Call& call, Outputs& out) {

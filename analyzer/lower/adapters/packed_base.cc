@@ -1,5 +1,5 @@
 // Sources: bitsandbytes/functional.py (quantize_4bit: blocks of 64, two numbers to a byte, absmax float32, 16 code
-// values; with compress_statistics absmax goes through quantize_blockwise in blocks of 256), nn/modules.py
+// values; with compress_statistics absmax passes through quantize_blockwise in blocks of 256), nn/modules.py
 // (Int8Params: one scale for each row); transformers/integrations/bitsandbytes.py (replace_with_bnb_linear: every
 // nn.Linear and Conv1D; the head stays).
 #include "analyzer/lower/adapters/packed_base.h"

@@ -31,7 +31,7 @@ class Draft {
   // Takes over the tensors of `source`, without nodes: initializers and everything else start as kHost but for inputs.
   explicit Draft(const Graph& source);
 
-  // Nothing can be told by the names of what is stored.
+  // Nothing can be known by the names of what is stored.
   bool has_opaque_names() const { return has_opaque_names_; }
   void TakeNamesAsModules() { has_opaque_names_ = false; }
 

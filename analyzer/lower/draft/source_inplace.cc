@@ -112,8 +112,8 @@ std::optional<bool> SourceInPlace::Reads(NodeId id) {
 }
 
 std::optional<bool> SourceInPlace::Writes(NodeId id) {
-  const std::optional<bool> told = Reads(id);
-  if (!told || !*told) return told;
+  const std::optional<bool> reported = Reads(id);
+  if (!reported || !*reported) return reported;
   const Node& node = draft_.node(id);
   if (!node.inputs[0].valid() || !draft_.producer(node.inputs[0]).valid()) return false;
   const Tensor &input = draft_.tensor(node.inputs[0]), &output = draft_.tensor(node.outputs[0]);

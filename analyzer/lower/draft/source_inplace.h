@@ -3,7 +3,7 @@
 //   out += identity              the sum writes over `out`
 //   x = F.relu(x, inplace=True)  and so does the ReLU
 //   x = x + y; F.relu(x)         a new tensor
-//   F.relu(x, inplace=self.inplace)   not told: the flag of a module
+//   F.relu(x, inplace=self.inplace)   not reported: the flag of a module
 #ifndef ONNX_MEM_ANALYZER_LOWER_DRAFT_SOURCE_INPLACE_H_
 #define ONNX_MEM_ANALYZER_LOWER_DRAFT_SOURCE_INPLACE_H_
 
@@ -25,7 +25,7 @@ class SourceInPlace {
  public:
   // `draft` must outlive this.
   explicit SourceInPlace(const Draft& draft) : draft_(draft) {}
-  // nullopt where the node has no line, or one that does not tell. What is told is also possible: an operator whose
+  // nullopt where the node has no line, or one that does not tell. What is reported is also possible: an operator whose
   // operand is read later, or that no operator made, makes a new tensor.
   std::optional<bool> Writes(NodeId id);
   // Whether the line, `out += identity`, writes over the second operand: the first was not made by a statement that

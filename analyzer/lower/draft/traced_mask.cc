@@ -37,7 +37,7 @@ TracedMask FindTracedMask(const Draft& draft, TensorId mask) {
   constexpr size_t kMostTensors = 512;
   const Dims& dims = draft.tensor(mask).shape.dims;
   const int64_t length = dims.empty() ? 0 : dims.back();
-  TracedMask told = TracedMask::kNone;
+  TracedMask reported = TracedMask::kNone;
   bool starts = false, compares = false;
   absl::flat_hash_set<TensorId> seen = {mask};
   TensorIds open = {mask};
@@ -50,9 +50,9 @@ TracedMask FindTracedMask(const Draft& draft, TensorId mask) {
       continue;
     }
     const Node& node = draft.node(maker);
-    if (TraceHas(node, " create_causal_mask(")) told = TracedMask::kCausal;
-    if (TraceHas(node, " create_bidirectional_mask(")) told = TracedMask::kFull;
-    if (TraceHas(node, " self._create_attention_masks(")) told = TracedMask::kFull;
+    if (TraceHas(node, " create_causal_mask(")) reported = TracedMask::kCausal;
+    if (TraceHas(node, " create_bidirectional_mask(")) reported = TracedMask::kFull;
+    if (TraceHas(node, " self._create_attention_masks(")) reported = TracedMask::kFull;
     starts |= StartsMask(draft, node);
     if (node.op == "compare") {
       if (IsWindow(draft, node, length)) return TracedMask::kNone;
@@ -63,7 +63,7 @@ TracedMask FindTracedMask(const Draft& draft, TensorId mask) {
     }
     if (seen.size() > kMostTensors) return TracedMask::kNone;
   }
-  if (told != TracedMask::kNone || !starts) return told;
+  if (reported != TracedMask::kNone || !starts) return reported;
   return compares ? TracedMask::kCausal : TracedMask::kFull;
 }
 

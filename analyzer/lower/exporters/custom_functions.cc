@@ -68,9 +68,9 @@ std::vector<Call> FindCalls(const Draft& draft) {
       continue;
     }
     std::vector<std::string> around = CallsAround(node, *function);
-    const bool goes_on = open && function->trace == calls.back().function.trace && around == calls.back().calls &&
-                         !BeginsAnother(draft, calls.back(), node, *function);
-    if (goes_on) {
+    const bool continues = open && function->trace == calls.back().function.trace && around == calls.back().calls &&
+                           !BeginsAnother(draft, calls.back(), node, *function);
+    if (continues) {
       calls.back().nodes.insert(calls.back().nodes.end(), between.begin(), between.end());
     } else {
       calls.push_back({*function, std::move(around), {}});
@@ -95,7 +95,7 @@ int64_t TemporaryBytes(const Draft& draft, const NodeIds& nodes, const TensorIds
       if (input.valid()) last_read[input] = i;
     }
   }
-  std::map<size_t, int64_t> freed;  // after which node how much goes
+  std::map<size_t, int64_t> freed;  // after which node how much is freed
   int64_t live = 0, most = 0;
   for (size_t i = 0; i < nodes.size(); ++i) {
     for (TensorId made : draft.node(nodes[i]).outputs) {

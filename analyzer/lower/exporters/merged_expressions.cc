@@ -7,7 +7,7 @@
 // The same in calls of one module: an attention that projects the same keys in every step of a decoder does so in the
 // first call of the file, attention.keys(k), and in every call of the framework.
 //
-// A value that one module hands to the next looks alike (T5's position bias, made in the first block). It is told from
+// A value that one module hands to the next looks alike (T5's position bias, made in the first block). It is known from
 // a merged one by two things: a merged expression reads only what came into the module (and, in another call of the
 // same module, its parameters), and what reads it elsewhere is a sibling that does in the same place what its own
 // module does: a module of the same name but for a number, or one with the same parameters, or one whose reader has the
@@ -98,7 +98,7 @@ class MergedExpressions {
   using Runs = absl::InlinedVector<int, 4>;
   using Readers = std::map<std::pair<std::string, int>, std::pair<Siblings, NodeIds>>;
 
-  // A call goes on while the operators that follow stand in it; what comes back to its module later is another call.
+  // A call continues while the operators that follow stand in it; what comes back to its module later is another call.
   void NumberCalls() {
     static const std::vector<std::string> kNone;
     const std::vector<std::string>* open = &kNone;
@@ -182,7 +182,7 @@ class MergedExpressions {
     });
   }
 
-  // Of the model as it is before any expression is split: no parameter comes or goes by that.
+  // Of the model as it is before any expression is split: no parameter is added or removed by that.
   std::set<std::string> FindParameters() const {
     std::set<std::string> names;
     for (NodeId id : draft_.InOrder()) {
@@ -212,8 +212,8 @@ class MergedExpressions {
   }
 
   // Names are alike, or something that the two read together was found to be merged, or their parameters are alike.
-  bool IsTold(const Siblings& siblings) const {
-    return siblings.alike || told_.contains({siblings.own, siblings.other}) || HaveSameParameters(siblings);
+  bool IsStated(const Siblings& siblings) const {
+    return siblings.alike || reported_.contains({siblings.own, siblings.other}) || HaveSameParameters(siblings);
   }
 
   // True if a reader in the module itself does what `reader` does in the sibling.
@@ -222,7 +222,7 @@ class MergedExpressions {
     return std::any_of(draft_.readers(id).begin(), draft_.readers(id).end(), [&](NodeId own) {
       const Node& node = draft_.node(own);
       return node.op == other.op && IsOwn(own, siblings) && Moved(node.module, siblings) == other.module &&
-             Slot(node, id) == Slot(other, id) && (IsTold(siblings) || ReadLikeParameters(node, other, siblings));
+             Slot(node, id) == Slot(other, id) && (IsStated(siblings) || ReadLikeParameters(node, other, siblings));
     });
   }
 
@@ -252,7 +252,7 @@ class MergedExpressions {
 
   // Computes the result of `id` once more ahead of the first of `readers`, which read it then.
   void Repeat(NodeId id, const Siblings& siblings, const NodeIds& readers) {
-    told_.emplace(siblings.own, siblings.other);
+    reported_.emplace(siblings.own, siblings.other);
     Node copy = draft_.node(id);
     const Tensor& tensor = draft_.tensor(copy.outputs[0]);
     const TensorId old = copy.outputs[0];
@@ -286,7 +286,7 @@ class MergedExpressions {
 
   Draft& draft_;
   mutable std::optional<std::set<std::string>> parameters_;  // names; for who asks first
-  std::set<std::pair<std::string, std::string>> told_;       // modules that run one expression each
+  std::set<std::pair<std::string, std::string>> reported_;   // modules that run one expression each
   absl::flat_hash_map<NodeId, Runs> runs_;                   // the calls around a node, outermost first
 };
 

@@ -15,7 +15,7 @@ namespace onnx_mem {
 // True if the exporter's rule made the node, or one that it came from.
 bool HasRule(const Node& node, std::string_view rule);
 
-// Warnings for rules that took operators away which cannot be told any more, and for rules of no row.
+// Warnings for rules that took operators away which cannot be known any more, and for rules of no row.
 std::vector<Diagnostic> CheckExporterRules(const Graph& graph);
 
 }  // namespace onnx_mem

@@ -5,8 +5,8 @@
 //   layer_norm(x, ones, zeros)  layer_norm(y, ones)   one for all of equal contents (onnx_ir, DeduplicateInitializers)
 //   conv(x, w)                                        no bias of zeros (onnxscript, RemoveOptionalBiasFrom...)
 //
-// What no operator reads any more is told apart: parameters that are another parameter under a second name, and those
-// of which neither the file nor the calls say how large they are.
+// What no operator reads any more is distinguished: parameters that are another parameter under a second name, and
+// those of which neither the file nor the calls say how large they are.
 #ifndef ONNX_MEM_ANALYZER_LOWER_FACTS_LOST_TENSORS_H_
 #define ONNX_MEM_ANALYZER_LOWER_FACTS_LOST_TENSORS_H_
 

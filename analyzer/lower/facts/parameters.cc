@@ -126,7 +126,7 @@ bool IsRelativeTable(const Graph& graph, TensorId id) {
 }
 
 // What the signature of the exported program says of a tensor that some node reads; nullptr where it says nothing.
-const SignatureEntry* ToldBySignature(const Graph& graph, const Tensor& tensor) {
+const SignatureEntry* ListedBySignature(const Graph& graph, const Tensor& tensor) {
   return tensor.consumers.empty() ? nullptr : graph.signature.FindTarget(tensor.name);
 }
 
@@ -255,9 +255,9 @@ bool IsFoldedBias(const Draft& draft, TensorId id) {
 
 TensorKind KindOfStored(const Graph& graph, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
-  if (const SignatureEntry* told = ToldBySignature(graph, tensor)) {
-    if (told->kind == SignatureKind::kBuffer) return TensorKind::kBuffer;
-    if (told->kind == SignatureKind::kParameter && IsFloating(tensor.dtype)) return TensorKind::kParameter;
+  if (const SignatureEntry* reported = ListedBySignature(graph, tensor)) {
+    if (reported->kind == SignatureKind::kBuffer) return TensorKind::kBuffer;
+    if (reported->kind == SignatureKind::kParameter && IsFloating(tensor.dtype)) return TensorKind::kParameter;
   }
   if (IsFoldedTable(graph, id) || IsViewOfLostParameter(graph, id)) return TensorKind::kParameter;
   if (IsQuantizedWeight(graph, id)) return TensorKind::kParameter;

@@ -27,7 +27,7 @@ struct CallScope {
 // The elements of a Python list of strings as repr() prints it; empty for anything else.
 std::vector<std::string> ParsePythonList(std::string_view text);
 
-// Reads scopes of one graph's nodes. Nodes are to be asked for in file order: calls are told apart by it.
+// Reads scopes of one graph's nodes. Nodes are to be looked up in file order: calls are distinguished by it.
 class ScopeReader {
  public:
   explicit ScopeReader(const Graph& graph);

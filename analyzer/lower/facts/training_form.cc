@@ -20,7 +20,7 @@ struct ModeArgument {
   size_t place;
 };
 
-// Source: aten/src/ATen/native/native_functions.yaml. A norm without running statistics is none of them: it is told to
+// Source: aten/src/ATen/native/native_functions.yaml. A norm without running statistics is none of them: it is made to
 // train in evaluation too (torch/nn/modules/batchnorm.py, _BatchNorm.forward).
 constexpr auto kModeArguments = std::to_array<ModeArgument>({
     {"aten._native_batch_norm_legit_functional.default", 5},

@@ -33,7 +33,7 @@ Variance VarianceBehind(const Draft& draft, TensorId id) {
   return square.valid() ? Variance{draft.node(square).inputs[0], mean} : Variance{};
 }
 
-// Of all results, as they are before any normalisation is taken apart; collected when first asked for, which most
+// Of all results, as they are before any normalisation is taken apart; collected when first requested, which most
 // models never do.
 class Names {
  public:

@@ -6,7 +6,7 @@
 //   stored [2401, 6] reshaped to [49, 49, 6]               ->  index
 //   stored index [4, 49, 49] added to scores               ->  index, of LeViT's table [4, 49] of distances
 //
-// A class token has three more rows. What is stored is told from a mask by its scores' heads.
+// A class token has three more rows. What is stored is known from a mask by its scores' heads.
 // Sources: torchvision/models/swin_transformer.py, timm/layers/pos_embed_rel.py (RelPosBias), timm/models/beit.py,
 // timm/models/levit.py (attention_biases).
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Which values of an imported graph are Python numbers, which cost nothing, and which are tensors on the device.
 //
-// Demand goes backward from the outputs. A slot that takes a shape, axes or sizes asks for host values; every other
+// Demand runs backward from the outputs. A slot that takes a shape, axes or sizes asks for host values; every other
 // slot asks for a tensor, unless the value is a single known number. So Shape-Gather-Concat before a Reshape is host
 // arithmetic though it has nodes, and Range-Unsqueeze before an embedding runs on the device though its contents can
 // be folded.

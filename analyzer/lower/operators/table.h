@@ -48,7 +48,7 @@ struct TableRow {
   std::string_view domain;  // "" is ai.onnx
   std::string_view onnx;
   Needs needs;
-  std::string_view framework = {};  // the framework operator, where the row's function needs to be told
+  std::string_view framework = {};  // the framework operator, where the row's function needs to know it
   Slots slots = {};
 };
 

@@ -239,7 +239,8 @@ std::string Binder::MainBatchSymbol() const {
 }
 
 std::optional<int64_t> Binder::SizeOf(const DeclaredInput& input, size_t dim) const {
-  if (const auto asked = bindings_.inputs.find(input.name); asked != bindings_.inputs.end()) return asked->second[dim];
+  if (const auto requested = bindings_.inputs.find(input.name); requested != bindings_.inputs.end())
+    return requested->second[dim];
   const DeclaredDim& declared = input.dims[dim];
   if (declared.size) return dim == 0 && bindings_.batch && StaticallyBatched(input) ? *bindings_.batch : *declared.size;
   if (declared.symbol.empty()) return dim == 0 ? std::optional(bindings_.batch.value_or(1)) : std::nullopt;

@@ -4,7 +4,7 @@
 //   input_ids [8, 128],     image [8, 3, 224, 224];      batch = 8, seq = 128
 //
 // A symbolic dimension 0 is the batch whatever its name is, unless some dimension of the model is called batch and
-// this one is called like a length. A fixed dimension that is asked to be another is reported as a change: the file
+// this one is called like a length. A fixed dimension that is requested to be another is reported as a change: the file
 // then has to be re-batched (rebatch.h).
 #ifndef ONNX_MEM_ANALYZER_ONNX_BUILD_BIND_H_
 #define ONNX_MEM_ANALYZER_ONNX_BUILD_BIND_H_
@@ -37,7 +37,7 @@ struct DimChange {
 };
 
 struct BoundInputs {
-  absl::flat_hash_map<std::string, Shape> shapes;  // as asked for; tensor inputs without initializers
+  absl::flat_hash_map<std::string, Shape> shapes;  // as requested; tensor inputs without initializers
   std::map<std::string, int64_t> dims;             // every symbolic dimension
   int64_t file_batch = 1;  // without --batch: the inputs' fixed dim 0; where it is symbolic, what it is bound to
   std::vector<DimChange> changes;  // empty: the file can be inferred as it is

@@ -124,7 +124,7 @@ class Scope {
   absl::flat_hash_map<absl::string_view, TensorId> ids_;  // keys live in the proto, or in made_names_
   std::deque<std::string> made_names_;
   absl::flat_hash_map<std::string, int64_t> last_;  // name -> the number behind it that was given out last
-  TensorIds captures_;                              // tensors of outer_ that were asked for
+  TensorIds captures_;                              // tensors of outer_ that were requested
   absl::flat_hash_map<int, std::vector<const InputRewrite*>> rewrites_;
 };
 
@@ -141,7 +141,7 @@ Tensor Scope::MakeTensor(const std::string& name, TensorRole role) const {
   return tensor;
 }
 
-// Branches of different Ifs may use one name for different values; a graph's tensors are told apart by theirs.
+// Branches of different Ifs may use one name for different values; a graph's tensors are distinguished by theirs.
 std::string Scope::UniqueName(const std::string& name) {
   Scope* owner = this;
   while (owner->SharesGraph()) owner = owner->outer_;

@@ -77,7 +77,7 @@ void NoteUnknownSizes(const Graph& graph, std::vector<Diagnostic>& notes) {
   }
 }
 
-// External tensors of integers that a node with an unknown output shape reads: their contents would have told it.
+// External tensors of integers that a node with an unknown output shape reads: their contents would have determined it.
 void NoteMissingData(const onnx::GraphProto& proto, const Graph& graph, std::vector<Diagnostic>& notes) {
   absl::flat_hash_set<std::string_view> wanted;
   for (const Node& node : graph.nodes) {

@@ -13,7 +13,7 @@ class ModelProto;
 
 namespace onnx_mem {
 
-// ONNX's own inference accepts a Reshape whose element counts differ; a wrong batch then goes on unseen.
+// ONNX's own inference accepts a Reshape whose element counts differ; a wrong batch then continues unseen.
 // Errors (InvalidArgument): bad-shape naming the node.
 absl::Status CheckElementCounts(const Graph& graph);
 

@@ -49,9 +49,9 @@ class KnownLists {
     const bool inserts = op == "SequenceInsert" && node.input_size() > 1;
     if (!inserts && op != "SequenceErase") return std::nullopt;
     const int slot = inserts ? 2 : 1;
-    const bool told = node.input_size() > slot && !node.input(slot).empty();
+    const bool reported = node.input_size() > slot && !node.input(slot).empty();
     const size_t last = list.size() - (inserts ? 0 : 1);  // of an empty list: beyond all that is left
-    const auto at = told ? PositionIn(list, node, slot) : std::optional<size_t>(last);
+    const auto at = reported ? PositionIn(list, node, slot) : std::optional<size_t>(last);
     if (!at || *at > list.size() || (!inserts && *at >= list.size())) return std::nullopt;
     const auto place = list.begin() + static_cast<int64_t>(*at);
     inserts ? static_cast<void>(list.insert(place, node.input(1))) : static_cast<void>(list.erase(place));

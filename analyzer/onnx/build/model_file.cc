@@ -185,24 +185,24 @@ absl::StatusOr<std::unique_ptr<onnx::ModelProto>> WithWeightShapes(const onnx::M
   std::map<std::string, Dims> weights;
   if (bindings.inputs.empty()) return std::unique_ptr<onnx::ModelProto>();
   for (const onnx::TensorProto& tensor : model.graph().initializer()) {
-    auto asked = bindings.inputs.extract(tensor.name());
-    if (asked.empty()) continue;
-    if (static_cast<int>(asked.mapped().size()) != tensor.dims_size()) {
+    auto requested = bindings.inputs.extract(tensor.name());
+    if (requested.empty()) continue;
+    if (static_cast<int>(requested.mapped().size()) != tensor.dims_size()) {
       return ErrorStatus(
           absl::StatusCode::kInvalidArgument, Code::kBadShape,
           absl::StrCat("--input ", tensor.name(), ": the weight has ", tensor.dims_size(), " dimensions"));
     }
-    weights.insert(std::move(asked));
+    weights.insert(std::move(requested));
   }
   if (weights.empty()) return std::unique_ptr<onnx::ModelProto>();
   auto copy = std::make_unique<onnx::ModelProto>(model);
   for (onnx::TensorProto& tensor : *copy->mutable_graph()->mutable_initializer()) {
-    const auto asked = weights.find(tensor.name());
-    if (asked == weights.end()) continue;
+    const auto requested = weights.find(tensor.name());
+    if (requested == weights.end()) continue;
     onnx::TensorProto shaped;
     shaped.set_name(tensor.name());
     shaped.set_data_type(tensor.data_type());
-    for (int64_t dim : asked->second) shaped.add_dims(dim);
+    for (int64_t dim : requested->second) shaped.add_dims(dim);
     tensor = std::move(shaped);
   }
   return copy;
@@ -412,15 +412,15 @@ absl::StatusOr<Bindings> ModelFile::WithSizes(const Bindings& given) const {
   return std::move(proposals.front());
 }
 
-absl::StatusOr<ImportedModel> ModelFile::Import(const Bindings& asked) const {
+absl::StatusOr<ImportedModel> ModelFile::Import(const Bindings& requested) const {
   work::Allow(impl_->slim.empty() ? impl_->info.file_bytes : static_cast<int64_t>(impl_->slim.size()));
   RETURN_IF_ERROR(work::CheckLeft());
-  if (impl_->record != nullptr && impl_->IsRecordAlone()) return impl_->ImportRecord(asked);
-  Bindings bindings = asked;
+  if (impl_->record != nullptr && impl_->IsRecordAlone()) return impl_->ImportRecord(requested);
+  Bindings bindings = requested;
   ASSIGN_OR_RETURN(const std::unique_ptr<onnx::ModelProto> reshaped, WithWeightShapes(*impl_->model, bindings));
   const onnx::ModelProto& model = reshaped ? *reshaped : *impl_->model;
   absl::StatusOr<BoundInputs> bindable = BindInputs(model.graph(), bindings);
-  if (!bindable.ok()) return WithProposal(bindable.status(), asked, *this);
+  if (!bindable.ok()) return WithProposal(bindable.status(), requested, *this);
   BoundInputs bound = *std::move(bindable);
   ImportedModel imported{.graph = {}, .info = impl_->info, .diagnostics = impl_->diagnostics};
   Rebatcher own;  // what the model's own one has learnt is of other weights

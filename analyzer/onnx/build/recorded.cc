@@ -226,10 +226,10 @@ absl::Status OtherSize(const std::string& path, const record::Record& record, co
        dim && !record.free ? FreeSizeRecipe(other) : "in Python: record it with inputs of this size"});
 }
 
-// The record's free size: what is asked for, else that of the example inputs.
+// The record's free size: what is requested, else that of the example inputs.
 absl::StatusOr<int64_t> LengthOf(const record::FreeSize& free, const Bindings& bindings) {
-  const auto asked = bindings.dims.find(free.name);
-  const int64_t length = asked == bindings.dims.end() ? free.length : asked->second;
+  const auto requested = bindings.dims.find(free.name);
+  const int64_t length = requested == bindings.dims.end() ? free.length : requested->second;
   if (length > record::kMostLength) {
     return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kRecordSizes,
                        absl::StrCat("--dim ", free.name, "=", length, " is longer than any input"));

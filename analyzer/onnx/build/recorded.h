@@ -42,7 +42,7 @@ void BindRecord(std::shared_ptr<const record::Record> record, int64_t batch, Imp
 absl::StatusOr<Graph> GraphOfRecord(std::shared_ptr<const record::Record> record, const Bindings& bindings,
                                     const std::string& path);
 
-// Told where a record's free size lies outside of what the model was watched at.
+// Reported where a record's free size lies outside of what the model was watched at.
 std::optional<Diagnostic> FarFromWatched(const Graph& graph);
 
 }  // namespace onnx_mem

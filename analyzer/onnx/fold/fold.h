@@ -99,7 +99,7 @@ const Row* FindRow(std::string_view op);
 // Whether an element is kUnknownElement.
 bool HasUnknown(const Literal& literal);
 
-// Results of the usual kinds. Each is an empty Outputs where `data` does not have as many elements as `dims`.
+// Results of the common kinds. Each is an empty Outputs where `data` does not have as many elements as `dims`.
 Outputs Integers(DType dtype, Dims dims, std::vector<int64_t> data);
 Outputs Floats(DType dtype, Dims dims, std::vector<double> data);
 // `from`'s elements at `offsets`, which are within it, as a tensor of `dims`.

@@ -69,7 +69,7 @@ class LoopInference {
     return absl::OkStatus();
   }
 
-  // Runs the loop as it would run. False: it cannot be told when it ends, or that is too much work.
+  // Runs the loop as it would run. False: it cannot be known when it ends, or that is too much work.
   absl::StatusOr<bool> Unroll() {
     const int64_t nodes = CountNodes(*body_.graph) + 1;
     if (limit_ && (*limit_ > 4096 || !pass_.MayUnroll(*limit_ * nodes))) return false;
@@ -93,9 +93,9 @@ class LoopInference {
       condition_ = outputs_[0];
       site_.fact.trip_count = trip + 1;
       if (!has_condition_) continue;
-      const std::optional<int64_t> goes_on = KnownScalar(&condition_);
-      if (!goes_on) return false;
-      if (*goes_on == 0) break;
+      const std::optional<int64_t> continues = KnownScalar(&condition_);
+      if (!continues) return false;
+      if (*continues == 0) break;
     }
     site_.bodies[body_.index] = std::move(all);
     Bind(slices, site_.fact.trip_count, false);

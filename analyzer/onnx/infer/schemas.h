@@ -1,4 +1,4 @@
-// The ONNX library's operator schemas, each built when it is first asked for. The library's own registry builds all of
+// The ONNX library's operator schemas, each built when it is first requested. The library's own registry builds all of
 // its 659 at the first question, which takes 8 to 11 ms: ten times what the rest of reading a ResNet-50 takes.
 #ifndef ONNX_MEM_ANALYZER_ONNX_INFER_SCHEMAS_H_
 #define ONNX_MEM_ANALYZER_ONNX_INFER_SCHEMAS_H_

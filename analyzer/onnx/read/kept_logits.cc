@@ -40,7 +40,7 @@ std::optional<Diagnostic> KeepAllLogits(onnx::ModelProto& model) {
     picks = &node;
   }
   if (picks == nullptr) return std::nullopt;
-  // [batch, position, width] -> [batch * position, width], of as many dimensions as what the file goes on with.
+  // [batch, position, width] -> [batch * position, width], of as many dimensions as what the file continues with.
   picks->set_op_type("Flatten");
   picks->mutable_input()->RemoveLast();
   for (onnx::AttributeProto& attribute : *picks->mutable_attribute()) {

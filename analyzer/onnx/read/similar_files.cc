@@ -27,9 +27,9 @@ std::vector<std::string> NamesIn(const fs::path& folder) {
 }  // namespace
 
 std::string SimilarFile(const std::string& path) {
-  const fs::path asked(path);
-  const std::vector<std::string> names = Suggest(asked.filename().string(), NamesIn(asked.parent_path()), 1);
-  return names.empty() ? "" : (asked.parent_path() / names[0]).string();
+  const fs::path requested(path);
+  const std::vector<std::string> names = Suggest(requested.filename().string(), NamesIn(requested.parent_path()), 1);
+  return names.empty() ? "" : (requested.parent_path() / names[0]).string();
 }
 
 std::string ModelInFolder(const std::string& folder) {

@@ -1,4 +1,4 @@
-// What a file is that is not an ONNX model, told from its first bytes. The ONNX and protobuf libraries call a PyTorch
+// What a file is that is not an ONNX model, known from its first bytes. The ONNX and protobuf libraries call a PyTorch
 // checkpoint, a git-lfs pointer and an HTML error page alike "corrupt", and an empty file a valid model.
 #ifndef ONNX_MEM_ANALYZER_ONNX_READ_SNIFF_H_
 #define ONNX_MEM_ANALYZER_ONNX_READ_SNIFF_H_

@@ -5,7 +5,7 @@
 //   table [V,D], onnx::MatMul_7 [D,V] = its transpose   ->   onnx::MatMul_7 = Transpose(table)
 //
 // Contents are compared at sampled places, a few milliseconds for any size. A weight of the right shape whose contents
-// are others is told of in `seen`, so that nobody takes it for tied by its shape.
+// are others is reported for in `seen`, so that nobody takes it for tied by its shape.
 #ifndef ONNX_MEM_ANALYZER_ONNX_READ_TIED_WEIGHTS_H_
 #define ONNX_MEM_ANALYZER_ONNX_READ_TIED_WEIGHTS_H_
 

@@ -156,8 +156,8 @@ absl::Status ProbeHook::Wish(const std::string& name, const Traces& traces, int 
     return Refusal(absl::StrCat(DescribeNode(graph_, reader), " reads '", name, "', which is no part of the batch"));
   }
   const auto [node, output] = maker->second;
-  const Traces asked = wish;  // the map may move while others are asked
-  return AskMaker(node, output, asked, reader, ones);
+  const Traces requested = wish;  // the map may move while others are requested
+  return AskMaker(node, output, requested, reader, ones);
 }
 
 absl::Status ProbeHook::AskMaker(int node, int output, const Traces& wanted, int reader, Ones ones) {
@@ -249,7 +249,7 @@ absl::Status ProbeHook::After(int node, InferencePass::Site& site) {
   for (const std::string& output : proto.output()) {
     if (output.empty()) continue;
     if (const auto wish = settled_.find(output); wish != settled_.end()) {
-      // A table that is large enough for the sizes asked for may be too small for the probe's: a Slice then stops
+      // A table that is large enough for the sizes requested may be too small for the probe's: a Slice then stops
       // early.
       const bool constant = proto.op_type() == "Constant";
       if (constant || proto.op_type() == "Slice") RETURN_IF_ERROR(ScaleInScope(output, wish->second, site.scope));

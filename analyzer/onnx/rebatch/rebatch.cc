@@ -97,7 +97,7 @@ absl::StatusOr<Grouping> Group(const BoundInputs& bound, const std::vector<DimCh
   return grouping;
 }
 
-// Whether a plan made for `a` serves `b`: they differ in the sizes asked for only.
+// Whether a plan made for `a` serves `b`: they differ in the sizes requested only.
 bool SamePlan(const Grouping& a, const Grouping& b) {
   if (a.variables.size() != b.variables.size() || a.exported != b.exported || a.inputs.size() != b.inputs.size())
     return false;

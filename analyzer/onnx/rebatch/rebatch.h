@@ -5,7 +5,7 @@
 // Pass 1 infers at the exported sizes. Probe passes infer with every changed size multiplied by a prime (trace.h):
 // node by node the operator's rule (rule.h) says which constants must follow; sizes wished for are granted by
 // the operand's producer, up to an initializer, in the next probe pass. What was decided is then replayed at the sizes
-// that were asked for, and every value must have exactly the size that the probe predicts.
+// that were requested, and every value must have exactly the size that the probe predicts.
 #ifndef ONNX_MEM_ANALYZER_ONNX_REBATCH_REBATCH_H_
 #define ONNX_MEM_ANALYZER_ONNX_REBATCH_REBATCH_H_
 
@@ -28,7 +28,7 @@ struct Rebatched {
   std::map<std::string, bool> unreached;  // as in BatchPlan
 };
 
-// What does not depend on the sizes asked for, kept between the imports of a sweep.
+// What does not depend on the sizes requested, kept between the imports of a sweep.
 struct RebatchMemory;
 
 class Rebatcher {

@@ -85,7 +85,7 @@ bool MayDropBatch(const BatchSite& site);
 struct BatchRow {
   std::string_view op;                            // of ai.onnx
   Ruling (*follow)(const BatchSite&);             // null: nothing at the inputs has to follow
-  Ruling (*grant)(const BatchSite&, int output);  // null: its output cannot be asked to follow
+  Ruling (*grant)(const BatchSite&, int output);  // null: its output cannot be made to follow
 };
 absl::Span<const BatchRow> BroadcastingRows();
 absl::Span<const BatchRow> IndexingRows();
@@ -104,7 +104,7 @@ std::optional<size_t> Axis(int64_t axis, size_t rank);
 Trace FollowsAlready(const Operand& operand, size_t e, const Variables& variables);
 
 Ruling NotUnderstood();
-// Granting is possible where something below could be asked for it.
+// Granting is possible where something below could be requested it.
 Ruling OrNotUnderstood(Ruling ruling);
 // Adds a wish for those dims of input `i` that are wanted and not yet scaled.
 void WishFor(const BatchSite& site, size_t i, const Traces& wanted, Ruling& ruling, Ones ones = Ones::kExpand);

@@ -114,7 +114,7 @@ std::optional<Traces> Reshaped(const Dims& from, const Traces& traces, const Dim
       const int64_t cut = left * traces[i].outer[k];
       const int64_t size = variables[k].from;
       const std::optional<size_t> holder = size == 1 ? HolderOfOne(from, i, to, cut) : HolderOf(to, cut, size);
-      // Two powers of one variable in a dim cannot be told apart: they must stay together.
+      // Two powers of one variable in a dim cannot be distinguished: they must stay together.
       if (!holder || (traces[i].power[k] > 1 && to[*holder] != from[i])) return std::nullopt;
       int64_t before = 1;
       for (size_t j = 0; j < *holder; ++j) before *= to[j];

@@ -25,7 +25,7 @@ namespace onnx_mem {
 
 inline constexpr size_t kMostVariables = 4;
 
-// A fixed size of the inputs that is asked to be another.
+// A fixed size of the inputs that is requested to be another.
 struct Variable {
   int64_t from = 1;
   int64_t to = 1;

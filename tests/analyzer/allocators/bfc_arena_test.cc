@@ -65,7 +65,7 @@ TEST(BfcArena, MergesNeighboursButNotRegions) {
   EXPECT_EQ(arena->State().reserved_bytes, 3 * kMiB);
 }
 
-TEST(BfcArena, CanTakeJustWhatIsAskedFor) {
+TEST(BfcArena, CanTakeJustWhatIsRequested) {
   AllocatorOptions options;
   options.arena.extend = ArenaOptions::Extend::kSameAsRequested;
   const auto arena = Arena(options);

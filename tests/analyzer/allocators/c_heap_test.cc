@@ -12,7 +12,7 @@ constexpr int64_t kSmall = 64 << 10;
 
 int64_t MiBOf(const CHeap& heap) { return (heap.resident_bytes() + kMiB / 2) / kMiB; }
 
-TEST(CHeap, AMappingGoesBackWhenItIsFreed) {
+TEST(CHeap, AMappingIsReturnedWhenItIsFreed) {
   CHeap heap;
   const CHeap::Block block = heap.Malloc(8 * kMiB);
   EXPECT_EQ(MiBOf(heap), 8);

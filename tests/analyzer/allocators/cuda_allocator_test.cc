@@ -15,7 +15,7 @@ constexpr int64_t kOutOfMemory = -1;
 struct Call {
   char what;  // + allocate, - free, e empty the cache
   int64_t id;
-  int64_t bytes;            // asked for
+  int64_t bytes;            // requested
   int64_t allocated_bytes;  // afterwards; kOutOfMemory: the call is refused
   int64_t reserved_bytes;
 };
@@ -223,7 +223,7 @@ const std::vector<Example>& Examples() {
 
 class WorkedExample : public testing::TestWithParam<Example> {};
 
-TEST_P(WorkedExample, GoesCallByCall) {
+TEST_P(WorkedExample, RunsCallByCall) {
   const Example& example = GetParam();
   const std::unique_ptr<Allocator> allocator = (*FindAllocator(example.allocator))->make(example.options);
   for (const Call& call : example.calls) {

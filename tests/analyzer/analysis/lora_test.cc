@@ -48,7 +48,7 @@ TEST(Lora, StandsBesideTheLayersThatMatchAndAloneIsTrained) {
   EXPECT_EQ(lowered.frozen.size(), 3u);
 }
 
-// What is passed to a call goes when it returns, the layer's own result when the sum has its name.
+// What is passed to a call is freed when it returns, the layer's own result when the sum has its name.
 TEST(Lora, ReleasesWhatNoNameHolds) {
   const Lowered lowered = WithLora(TwoLayers(), {.rank = 3, .dropout = 0.1, .weights = "^a"});
   const auto released = [&](const std::string& name) {

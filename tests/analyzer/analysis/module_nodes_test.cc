@@ -28,11 +28,11 @@ TEST(ModuleNodes, GoByWholePartsOfAPath) {
   EXPECT_EQ(In(modules, ""), (std::vector<int32_t>{0, 1, 2, 3, 4, 5}));
   EXPECT_TRUE(In(modules, "layer").empty());
   for (const std::string module : {"layer1", "layer1.0", "layer10", ""}) {
-    std::vector<int32_t> asked;
+    std::vector<int32_t> requested;
     for (int32_t i = 0; i < 6; ++i) {
-      if (RunsIn(graph.nodes[NodeId(i)], module)) asked.push_back(i);
+      if (RunsIn(graph.nodes[NodeId(i)], module)) requested.push_back(i);
     }
-    EXPECT_EQ(In(modules, module), asked) << module;
+    EXPECT_EQ(In(modules, module), requested) << module;
   }
 }
 

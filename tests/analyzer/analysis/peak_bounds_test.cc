@@ -124,7 +124,7 @@ TEST(PeakBounds, ASharedHeadLowersIt) {
 }
 
 // Two convolutions whose names tell nothing, with activations behind them.
-constexpr char kUntold[] = R"(g (float[8,8,16,16] x) => (float[8,8,16,16] y)
+constexpr char kUnlisted[] = R"(g (float[8,8,16,16] x) => (float[8,8,16,16] y)
     <float[8,8,3,3] wa = ["location": "none"], float[8] ba = ["location": "none"],
      float[8,8,3,3] wb = ["location": "none"], float[8] bb = ["location": "none"]>
     { c = Conv <pads = [1, 1, 1, 1]> (x, wa, ba)
@@ -133,12 +133,12 @@ constexpr char kUntold[] = R"(g (float[8,8,16,16] x) => (float[8,8,16,16] y)
       y = Relu(d) })";
 
 TEST(PeakBounds, ABatchNormThatMayHaveBeenFoldedRaisesIt) {
-  const Bounded bounded = BoundsIn(ParseGraph(kUntold));
+  const Bounded bounded = BoundsIn(ParseGraph(kUnlisted));
   EXPECT_GE(bounded.bounds.high_bytes, bounded.peak_bytes + 8 * 8 * 16 * 16 * 4);
   EXPECT_TRUE(absl::StrContains(RangeOf(bounded, "bn-undecided"), "with --bn unfold"));
   Workload workload;
   workload.run.batch_norm = BatchNormMode::kAsIs;
-  EXPECT_EQ(RangeOf(BoundsIn(ParseGraph(kUntold), workload), "bn-undecided"), "");
+  EXPECT_EQ(RangeOf(BoundsIn(ParseGraph(kUnlisted), workload), "bn-undecided"), "");
 }
 
 // A bias [4, 16, 16] of positions, computed by the exporter.

@@ -78,13 +78,13 @@ TEST(LossOfTokens, PositionsAreNoTokens) {
             "mean");
 }
 
-// The choice is the one that could be asked for: no byte differs.
+// The choice is the one that could be requested: no byte differs.
 TEST(LossOfTokens, IsWhatTheOptionGives) {
   const std::string text = Language("100", R"(, float[32,100] head = ["location": "none"])", "y = MatMul(h, head)");
-  onnx_mem::Run asked;
-  asked.loss = LossKind::kCrossEntropy;
+  onnx_mem::Run requested;
+  requested.loss = LossKind::kCrossEntropy;
   const absl::StatusOr<Enacted> chosen = Enact(ParseGraph(text), onnx_mem::Run());
-  const absl::StatusOr<Enacted> given = Enact(ParseGraph(text), asked);
+  const absl::StatusOr<Enacted> given = Enact(ParseGraph(text), requested);
   ASSERT_TRUE(chosen.ok() && given.ok());
   EXPECT_EQ(DumpProgram(chosen->program), DumpProgram(given->program));
 }

@@ -113,7 +113,7 @@ TEST(WorkedNumbers, InPlaceSavesNothingInTrainingAndATensorInInference) {
   };
   const int64_t training_in_place = peak(training), inference_in_place = peak(inference);
   training.inplace = inference.inplace = "none";
-  EXPECT_EQ(peak(training), training_in_place);  // ReLU saves what it makes; the convolution's own result goes
+  EXPECT_EQ(peak(training), training_in_place);  // ReLU saves what it makes; the convolution's own result is freed
   EXPECT_GE(peak(inference), inference_in_place);
 }
 

@@ -75,7 +75,7 @@ TEST(RooflineTest, WhatTheTableLacksIsSaidOrRefused) {
   EXPECT_EQ(old->stand_ins.size(), 2u);  // fp16, bf16: a card without tensor cores has no TF32
   EXPECT_EQ(DefaultRoofline().name, kDefaultCard);
   EXPECT_TRUE(DefaultRoofline().stand_ins.empty());
-  // Told only of programs that use such a rate.
+  // Reported only of programs that use such a rate.
   MemoryProgram program;
   program.steps.Add(Work(100, 0));
   EXPECT_TRUE(EstimateTime(program, *old).assumptions.empty());

@@ -1,4 +1,4 @@
-// Calls of torch.autograd.Functions, told by the stack traces of a dynamo export.
+// Calls of torch.autograd.Functions, known by the stack traces of a dynamo export.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ TEST(CustomFunction, ACallIsOneOperatorThatSavesItsInput) {
   EXPECT_NE(said->message.find("SwishFunction (x1)"), std::string::npos) << said->message;
 }
 
-TEST(CustomFunction, ItsOperatorsCountWhereThatIsAskedFor) {
+TEST(CustomFunction, ItsOperatorsCountWhereThatIsRequested) {
   onnx_mem::Run run;
   run.disabled_rewrites = {"custom-function"};
   EXPECT_EQ(LowerText(Module("return SwishFunction.apply(x)", kBody), run),

@@ -1,4 +1,4 @@
-// The dropouts that an evaluation export has lost: where they come back, and when without being asked for.
+// The dropouts that an evaluation export has lost: where they come back, and when without being requested.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ constexpr std::string_view kResidualLinear = R"(
     output y
 )";
 
-TEST(Dropout, ComesBackOnTheResidualBranchWhereItIsAskedFor) {
+TEST(Dropout, ComesBackOnTheResidualBranchWhereItIsRequested) {
   EXPECT_EQ(LowerText(kResidualLinear).find("dropout"), std::string::npos);
   onnx_mem::Run run;
   run.dropout = 0.1;
@@ -92,7 +92,7 @@ constexpr std::string_view kClassifier = R"(
     output y
 )";
 
-TEST(Dropout, ComesBackInAClassifierWhereItIsAskedFor) {
+TEST(Dropout, ComesBackInAClassifierWhereItIsRequested) {
   onnx_mem::Run run;
   run.dropout = 0.5;
   const std::string text = LowerText(kClassifier, run);
@@ -226,7 +226,7 @@ TEST(DropoutRecipe, AReluInAPostNormTransformerIsThatOfTheFrameworksOwnLayer) {
   EXPECT_EQ(Dropouts(Transformer(true, "Relu"), Eager()), 8);
 }
 
-TEST(DropoutRecipe, AsInTheFileWhereThatIsAskedFor) {
+TEST(DropoutRecipe, AsInTheFileWhereThatIsRequested) {
   onnx_mem::Run run = Eager();
   run.dropout = 0.0;
   EXPECT_EQ(Dropouts(Transformer(true, "Gelu"), run), 0);

@@ -345,7 +345,7 @@ TEST(Dynamo, HeadsThatOnlyTracingRepeatsAreGroups) {
   EXPECT_TRUE(Has(own, "sdpa(q, k, v, mask) -> y causal=0 gqa_groups=1")) << own;
 }
 
-// table[index]: the index goes through a view first, and is no parameter; LeViT's 9 distances in a window of 3 x 3.
+// table[index]: the index passes through a view first, and is no parameter; LeViT's 9 distances in a window of 3 x 3.
 TEST(Dynamo, APickedTableIsTheParameterAndComesFirst) {
   const std::string text = LowerText(R"(
     input x float32 2x4x81

@@ -194,7 +194,7 @@ TEST(Roll, ByNothingAlongAnAxisIsAPartOfTheSameRoll) {
             "roll(x) -> y\n");
 }
 
-// mask == 0 of a bool tensor: the kernel reads the bools. A cast that something else reads as well was asked for.
+// mask == 0 of a bool tensor: the kernel reads the bools. A cast that something else reads as well was requested.
 TEST(Promotion, AComparisonWithANumberNeedsNoCopy) {
   constexpr std::string_view kText = R"(
     input x int64 2x8

@@ -24,17 +24,17 @@ Graph WithRules(const std::string& rules, const std::string& call_reads = "") {
   return graph;
 }
 
-TEST(ExporterRules, ViewsAndWhatIsUndoneAreNotTold) {
+TEST(ExporterRules, ViewsAndWhatIsUndoneAreNotReported) {
   EXPECT_TRUE(CheckExporterRules(WithRules("ReshapeReshape, MaterializeReshapeShape")).empty());
   EXPECT_TRUE(CheckExporterRules(WithRules("RemoveOptionalBiasFromConv, FuseBatchNormIntoConv, FuseConvPad")).empty());
 }
 
-TEST(ExporterRules, OperatorsThatAreGoneAreTold) {
-  const std::vector<Diagnostic> told = CheckExporterRules(WithRules("CastCast, FuseSuccessiveRelu, CastCast"));
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].code, Code::kExporterRule);
-  EXPECT_EQ(told[0].count, 3);
-  EXPECT_EQ(told[0].details[0],
+TEST(ExporterRules, OperatorsThatAreGoneAreReported) {
+  const std::vector<Diagnostic> reported = CheckExporterRules(WithRules("CastCast, FuseSuccessiveRelu, CastCast"));
+  ASSERT_EQ(reported.size(), 1u);
+  EXPECT_EQ(reported[0].code, Code::kExporterRule);
+  EXPECT_EQ(reported[0].count, 3);
+  EXPECT_EQ(reported[0].details[0],
             "what: CastCast: a conversion between two others (x2), FuseSuccessiveRelu: one of two activations (x1)");
 }
 
@@ -44,10 +44,10 @@ TEST(ExporterRules, OneCallThatBecameTwoNodesAndOneAgainIsWhole) {
 }
 
 TEST(ExporterRules, UnknownOnesAreNamed) {
-  const std::vector<Diagnostic> told = CheckExporterRules(WithRules("FuseEverything"));
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].code, Code::kExporterRuleUnknown);
-  EXPECT_EQ(told[0].details[0], "what: FuseEverything (x1)");
+  const std::vector<Diagnostic> reported = CheckExporterRules(WithRules("FuseEverything"));
+  ASSERT_EQ(reported.size(), 1u);
+  EXPECT_EQ(reported[0].code, Code::kExporterRuleUnknown);
+  EXPECT_EQ(reported[0].details[0], "what: FuseEverything (x1)");
 }
 
 TEST(ExporterRules, HasRuleReadsWholeNames) {

@@ -108,7 +108,7 @@ TEST(ParameterPaths, NodeNamesOfTorchScriptTellTheModule) {
             "onnx::MatMul_244 -> onnx::MatMul_244\n");  // the root's code reads it: no module, no name
 }
 
-// Two weights that one module multiplies by are told apart, and no name of the file is taken again.
+// Two weights that one module multiplies by are distinguished, and no name of the file is taken again.
 TEST(ParameterPaths, NamesStayUnique) {
   EXPECT_EQ(Paths(R"(
     input x float32 2x3x8

@@ -296,7 +296,7 @@ TEST(Attention, OneOperatorForTheChosenKernel) {
   }
 }
 
-TEST(Attention, AsTheNodesSayWhereThatIsAskedFor) {
+TEST(Attention, AsTheNodesSayWhereThatIsRequested) {
   onnx_mem::Run run;
   run.attention = AttentionKernel::kEager;
   EXPECT_NE(LowerText(kAttention, run).find("softmax(s) -> p"), std::string::npos);
@@ -360,7 +360,7 @@ TEST(TokenMap, HeadsOfAnAttentionAreTokensToo) {
 }
 
 // dynamo's exporter names each call; the copy is in none of them.
-TEST(TokenMap, IsToldByTheModuleItIsMadeIn) {
+TEST(TokenMap, IsIdentifiedByTheModuleItIsMadeIn) {
   std::string text(kTokenMap);
   text.replace(text.find("    /Transpose"), 0, "    @ namespace : Net/view: aten.view.default\n");
   text.replace(text.find("    /conv/Conv"), 0, "    @ namespace : Net/permute: aten.permute.default\n");

@@ -77,7 +77,7 @@ std::vector<Strings> ScopesOf(std::string_view text) {
   return calls;
 }
 
-TEST(Scopes, ContainersCalledTwiceAreToldApartByTheirLeaves) {
+TEST(Scopes, ContainersCalledTwiceAreDistinguishedByTheirLeaves) {
   EXPECT_EQ(ScopesOf(kCalledTwice),
             (std::vector<Strings>{
                 {"b", "b.0"}, {"b", "b.2"}, {"b", "b.7"}, {"b_1", "b.0_1"}, {"b_1", "b.2_1"}, {"b_1", "b.7_1"}}));

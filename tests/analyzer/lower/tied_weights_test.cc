@@ -29,7 +29,7 @@ std::string Model(std::string_view body) {
 )");
 }
 
-std::string TiesToldIn(const std::string& text, const Run& run = {}) {
+std::string TiesReportedIn(const std::string& text, const Run& run = {}) {
   const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(text), run);
   std::string codes;
   for (const Diagnostic& d : lowered->diagnostics) absl::StrAppend(&codes, CodeOf(d), " ");
@@ -46,17 +46,17 @@ constexpr std::string_view kPlain = R"(
 
 TEST(TiedWeights, AHeadOfThatShapeAloneIsCountedApartWithAWarning) {
   EXPECT_FALSE(IsTied(Model(kPlain)));
-  EXPECT_NE(TiesToldIn(Model(kPlain)).find("maybe-tied"), std::string::npos);
+  EXPECT_NE(TiesReportedIn(Model(kPlain)).find("maybe-tied"), std::string::npos);
 }
 
 TEST(TiedWeights, TheOptionSettlesIt) {
   onnx_mem::Run run;
   run.tied = TiedMode::kYes;
   EXPECT_TRUE(IsTied(Model(kPlain), run));
-  EXPECT_EQ(TiesToldIn(Model(kPlain), run).find("tied"), std::string::npos);
+  EXPECT_EQ(TiesReportedIn(Model(kPlain), run).find("tied"), std::string::npos);
   run.tied = TiedMode::kNo;
   EXPECT_FALSE(IsTied(Model(kPlain), run));
-  EXPECT_EQ(TiesToldIn(Model(kPlain), run).find("tied"), std::string::npos);
+  EXPECT_EQ(TiesReportedIn(Model(kPlain), run).find("tied"), std::string::npos);
 }
 
 // BERT's: a linear, its activation and a norm ahead of the embedding's rows.
@@ -67,7 +67,7 @@ TEST(TiedWeights, TheHeadOfAMaskedLanguageModelShares) {
     /norm/LayerNormalization = LayerNormalization(a, norm.weight, norm.bias) -> h float32 2x8x16 {axis: -1}
 )");
   EXPECT_TRUE(IsTied(text)) << LowerText(text);
-  EXPECT_NE(TiesToldIn(text).find("tied-weights"), std::string::npos);
+  EXPECT_NE(TiesReportedIn(text).find("tied-weights"), std::string::npos);
   onnx_mem::Run run;
   run.tied = TiedMode::kNo;
   EXPECT_FALSE(IsTied(text, run));
@@ -138,7 +138,7 @@ TEST(TiedWeights, NamesOfGpt2Share) {
 TEST(TiedWeights, ALargeVocabularyShowsNothing) {
   const std::string text = absl::StrReplaceAll(Model(kPlain), {{"2000", "200000"}});
   EXPECT_FALSE(IsTied(text));
-  EXPECT_NE(TiesToldIn(text).find("maybe-tied"), std::string::npos);
+  EXPECT_NE(TiesReportedIn(text).find("maybe-tied"), std::string::npos);
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ TEST(BindInputs, TwoBatchesAreAConflict) {
   EXPECT_EQ(Shapes("float[8, 3] x", {.batch = 4, .inputs = {{"x", {4, 3}}}}), "x=4x3");
 }
 
-TEST(BindInputs, ADimensionThatIsTheBatchIsTold) {
+TEST(BindInputs, ADimensionThatIsTheBatchIsReported) {
   EXPECT_EQ(Bind("float[batch, seq] x", {.dims = {{"batch", 8}, {"seq", 4}}})->file_batch, 8);
   EXPECT_EQ(Bind("float[batch, seq] x", {.dims = {{"seq", 4}}})->file_batch, 1);
   EXPECT_EQ(Bind("int64[seq_len, batch] x", {.dims = {{"seq_len", 16}, {"batch", 3}}})->file_batch, 3);

@@ -70,7 +70,7 @@ TEST(InlineFunctions, AnInputHandedThroughIsAnIdentity) {
             "/both/a: y = Identity(x)\n");
 }
 
-TEST(InlineFunctions, TheCallsMetadataGoesToItsNodes) {
+TEST(InlineFunctions, TheCallsMetadataIsGivenToItsNodes) {
   onnx::ModelProto model = ModelOfText(std::string(kHeading) + R"(
       g (float[N] x) => (float[N] y) { y = local.act(x) }
       <domain: "local", opset_import: ["" : 17]> act (a) => (b) { b = Relu(a) })");

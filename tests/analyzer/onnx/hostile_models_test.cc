@@ -241,20 +241,20 @@ TEST(HostileModels, LoopsWithinLoopsUseUpTheWorkOfAQuestion) {
   ASSERT_TRUE(file.ok()) << file.status();
   const work::Counting counting;
   absl::Status status;
-  int asked = 0;
-  for (; asked < 1000 && status.ok(); ++asked) status = file->Import({.batch = 1}).status();
+  int requested = 0;
+  for (; requested < 1000 && status.ok(); ++requested) status = file->Import({.batch = 1}).status();
   EXPECT_EQ(CodeOf(DiagnosticOf(status)), "too-large") << status;
-  EXPECT_GT(asked, 1);
-  EXPECT_LT(asked, 1000);
+  EXPECT_GT(requested, 1);
+  EXPECT_LT(requested, 1000);
 }
 
 // The files of exporters do not get there.
-TEST(HostileModels, AnOrdinaryModelIsAskedAboutAsOftenAsOneLikes) {
+TEST(HostileModels, AnOrdinaryModelAnswersAsOftenAsOneLikes) {
   auto file = ModelFile::Open(ONNX_MEM_SOURCE_DIR "/testdata/models/lstm_lm.eval.ts.op17.onnx");
   ASSERT_TRUE(file.ok()) << file.status();
   const work::Counting counting;
-  for (int asked = 0; asked < 50; ++asked) {
-    const absl::StatusOr<ImportedModel> model = file->Import({.batch = asked + 1});
+  for (int requested = 0; requested < 50; ++requested) {
+    const absl::StatusOr<ImportedModel> model = file->Import({.batch = requested + 1});
     ASSERT_TRUE(model.ok()) << model.status();
     ASSERT_TRUE(Enact(model->graph, onnx_mem::Run()).ok());
   }

@@ -23,7 +23,7 @@ bool HasShapes(const TableRow& row) {
   return schema != nullptr && schema->has_type_and_shape_inference_function();
 }
 
-// Of these nobody says it: a file with one is told to be a lower bound (custom-op, unknown-size).
+// Of these nobody says it: a file with one is reported to be a lower bound (custom-op, unknown-size).
 const std::set<std::string>& WithoutShapes() {
   static const auto& names = *new std::set<std::string>{"ai.onnx.preview.training.Gradient",
                                                         "com.microsoft.Irfft",

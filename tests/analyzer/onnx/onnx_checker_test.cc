@@ -78,14 +78,14 @@ TEST(OnnxChecker, TakesTheCommittedModels) {
   EXPECT_GT(models, 30);
 }
 
-TEST(OnnxChecker, ATrainingStepInTheFileIsTold) {
+TEST(OnnxChecker, ATrainingStepInTheFileIsReported) {
   onnx::ModelProto model = Product();
   EXPECT_EQ(Warned(model), "");
   *model.add_training_info()->mutable_algorithm() = model.graph();
   EXPECT_EQ(Warned(model), "the file holds a training step of its own (training_info), which is not read\n");
 }
 
-TEST(OnnxChecker, TensorsOnSeveralDevicesAreTold) {
+TEST(OnnxChecker, TensorsOnSeveralDevicesAreReported) {
   onnx::ModelProto model = Product();
   model.mutable_graph()->mutable_node(0)->add_device_configurations()->set_configuration_id("tp");
   model.add_configuration()->set_num_devices(4);

@@ -1,4 +1,4 @@
-// Records in the metadata of a file: used where they belong to the graph, told where they do not.
+// Records in the metadata of a file: used where they belong to the graph, reported where they do not.
 #include "analyzer/onnx/build/recorded.h"
 
 #include <string>
@@ -115,7 +115,7 @@ TEST(Recorded, IsLeftWhereItCannotBeRead) {
   EXPECT_TRUE(Tells(*model, "bad-record"));
 }
 
-TEST(Recorded, IsLeftWhereOtherSizesAreAsked) {
+TEST(Recorded, IsLeftWhereOtherSizesAreRequested) {
   Bindings wide;
   wide.inputs["x"] = {2, 8};
   onnx::ModelProto free = ModelWith(kRecord);

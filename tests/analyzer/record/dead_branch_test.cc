@@ -1,4 +1,4 @@
-// A branch that no output needs, in a training step: it keeps what it saved until the last name on it goes, and no
+// A branch that no output needs, in a training step: it keeps what it saved until the last name on it is freed, and no
 // longer.
 #include <memory>
 #include <string>
@@ -49,7 +49,7 @@ TEST(DeadBranch, HoldsWhatItSavedWhileANameIsOnIt) {
             "mm 64, exp 128, exp 192, sigmoid 256, exp 256");
 }
 
-TEST(DeadBranch, GoesWithItsLastName) {
+TEST(DeadBranch, IsFreedWithItsLastName) {
   EXPECT_EQ(Forward(absl::StrCat(kStart,
                                  "%3 f32[B,4] = exp %2\n%4 f32[B,4] = exp %3 drop %3 %4\n"
                                  "%5 f32[B,4] = sigmoid %2 drop %2\n%6 f32[B,4] = exp %5 drop %5\nreturn %6\n")),
@@ -71,7 +71,7 @@ TEST(DeadBranch, IsHeldByWhatWasMadeOfIt) {
 }
 
 TEST(DeadBranch, OfATableIsNone) {
-  // The index (32 bytes) of a largest value (16) has no history; the value's goes with its name.
+  // The index (32 bytes) of a largest value (16) has no history; the value's is freed with its name.
   EXPECT_EQ(Forward(absl::StrCat(kStart,
                                  "%3 f32[B,4] = exp %2 drop %2\n%4 f32[B], %5 i64[B] = max.dim %3 1 drop %4\n"
                                  "%6 f32[B,4] = sigmoid %3 drop %3 %5\nreturn %6\n")),

@@ -1,4 +1,4 @@
-// A record beside a graph that it is not of: each way in which the two can differ is told.
+// A record beside a graph that it is not of: each way in which the two can differ is reported.
 #include "analyzer/record/graph_face.h"
 
 #include <string>

@@ -91,7 +91,7 @@ void CheckForward(const record::Record& record, bool training, const nlohmann::j
   m.SetGradEnabled(training);
   // The target of the loss is an input that the record does not have.
   std::optional<int64_t> target_bytes;
-  int told = 0;
+  int reported = 0;
   executor.SetObserver(
       [&](int32_t index, std::span<const eager::TensorRef>, std::span<const eager::TensorRef> outputs, StepId) {
         const Node& node = lowered->graph.nodes[NodeId(index)];
@@ -101,7 +101,7 @@ void CheckForward(const record::Record& record, bool training, const nlohmann::j
             absl::StrCat(training ? "train" : "eval", " ", node.name, " (", node.op.str(), ") in '", node.module, "'");
         const int64_t difference = truth.at(line.number) - m.recorder().live_bytes();
         if (!target_bytes) target_bytes = difference;
-        if (difference != target_bytes && told++ < 3) {
+        if (difference != target_bytes && reported++ < 3) {
           ADD_FAILURE() << where << ": " << m.recorder().live_bytes() + *target_bytes << " bytes live, should be "
                         << truth.at(line.number);
           target_bytes = difference;

@@ -68,7 +68,7 @@ TEST(LowerRecord, ReleasesWherePythonDid) {
   EXPECT_EQ(ReleaseOf(lowered, "%4.2"), 3);
   EXPECT_EQ(ReleaseOf(lowered, "%5"), 4);  // the caller's
   const Lowered named = LowerLines("%0 input x f32[B]\n%1 f32[B] = relu %0\n%2 f32[B] = neg %1\nreturn %2\n");
-  EXPECT_EQ(ReleaseOf(named, "%1"), 2);  // nobody let go of it: a cache in what forward returned
+  EXPECT_EQ(ReleaseOf(named, "%1"), 2);  // nobody release it: a cache in what forward returned
 }
 
 TEST(LowerRecord, NumbersTheCallsOfAModule) {

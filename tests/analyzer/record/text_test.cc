@@ -114,9 +114,9 @@ TEST(Text, RefusesWhatItDoesNotKnow) {
   for (const Refusal& refusal : refusals) {
     const absl::StatusOr<Record> record = ParseRecord(refusal.text);
     ASSERT_FALSE(record.ok()) << refusal.what;
-    const Diagnostic told = DiagnosticOf(record.status());
-    EXPECT_EQ(told.code, Code::kBadRecord) << refusal.what;
-    EXPECT_TRUE(absl::StrContains(told.message, refusal.line)) << refusal.what << ": " << told.message;
+    const Diagnostic reported = DiagnosticOf(record.status());
+    EXPECT_EQ(reported.code, Code::kBadRecord) << refusal.what;
+    EXPECT_TRUE(absl::StrContains(reported.message, refusal.line)) << refusal.what << ": " << reported.message;
   }
 }
 

@@ -28,7 +28,7 @@ Buffer Activation(const std::string& name, int64_t bytes, int begin, int end) {
 bool All(const Buffer&) { return true; }
 
 TEST(TracePattern, PutsLaterTensorsIntoGaps) {
-  // b lies behind a; c fits where a was, d does not and goes behind.
+  // b lies behind a; c fits where a was, d does not and is placed behind.
   const MemoryProgram program = PatternProgram(5, {Activation("a", 1024, 0, 2), Activation("b", 512, 1, 5 - 1),
                                                    Activation("c", 768, 2, 4), Activation("d", 512, 3, 5)});
   EXPECT_EQ(TracePattern(program, All).block_bytes, 1024 + 512 + 512);
@@ -43,8 +43,8 @@ TEST(TracePattern, TakesTheSmallestGapThatFits) {
 }
 
 TEST(TracePattern, TakesWhatIsLeftBelowTheHeightForAGap) {
-  // a [0, 1024)  b [1024, 1280)  c [1280, 2048): when a and c are dead, d of 768 bytes goes to where c was, the smaller
-  // of two gaps, and e of 1024 bytes still finds a's.
+  // a [0, 1024)  b [1024, 1280)  c [1280, 2048): when a and c are dead, d of 768 bytes is placed where c was, the
+  // smaller of two gaps, and e of 1024 bytes still finds a's.
   const MemoryProgram program =
       PatternProgram(4, {Activation("a", 1024, 0, 1), Activation("b", 256, 0, 4 - 1), Activation("c", 768, 0, 1),
                          Activation("d", 768, 1, 4), Activation("e", 1024, 2, 4)});

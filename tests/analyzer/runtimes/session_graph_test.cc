@@ -81,7 +81,7 @@ TEST(SessionGraph, GathersOfAllSlicesAreOneSplit) {
                    "w = Squeeze(w split)", "p = Mul(q, w)", "y = Mul(p, v)"}));
 }
 
-// Convolutions compute in blocks of 16 channels; the sum goes into the one that made an operand.
+// Convolutions compute in blocks of 16 channels; the sum is merged into the one that made an operand.
 TEST(SessionGraph, AConvolutionAddsToTheShortcut) {
   const Graph graph = SessionGraph(ParseGraph(R"(g (float[1,3,8,8] x) => (float[1,16,8,8] y)
       <float[16,3,1,1] v = ["location": "none"], float[16,16,1,1] w = ["location": "none"]>

@@ -1,4 +1,4 @@
-// What onnxruntime sessions took on the CPU, as its arena logged and the system told
+// What onnxruntime sessions took on the CPU, as its arena logged and the system reported
 // (studies/2026-11-23-sessions/measure_sessions.py), against our prediction: the arena's regions, and what the process
 // has in use when the heap was trimmed, each within 5 %; and what it shows when nothing was trimmed. Rows that say how
 // they differ are known misses: they are held to be misses, so that whoever mends one takes the word out.
@@ -48,12 +48,12 @@ TEST(SessionResident, ArenaAndResidentGrowthAreWithinFivePercent) {
     const RunFigures& figures = *analysis->inference();
     const bool arena = Within(figures.session->arena_bytes, row["arena_bytes"].get<int64_t>());
     const bool resident = Within(figures.device_low_bytes, row["resident_bytes"].get<int64_t>());
-    const std::string told = std::to_string(figures.session->arena_bytes) + " in the arena, " +
-                             std::to_string(figures.device_low_bytes) + " in use";
-    EXPECT_EQ(arena && resident, !row.contains("differs")) << told;
+    const std::string reported = std::to_string(figures.session->arena_bytes) + " in the arena, " +
+                                 std::to_string(figures.device_low_bytes) + " in use";
+    EXPECT_EQ(arena && resident, !row.contains("differs")) << reported;
     (arena && resident ? hits : misses).insert(row["model"].get<std::string>());
     // What loading takes for a time is within the interval.
-    EXPECT_LE(row["load_peak"].get<int64_t>(), figures.device_high_bytes + (8 << 20)) << told;
+    EXPECT_LE(row["load_peak"].get<int64_t>(), figures.device_high_bytes + (8 << 20)) << reported;
   }
   for (const std::string& model : misses) hits.erase(model);
   EXPECT_GE(hits.size(), 18u);

@@ -71,7 +71,7 @@ TEST(FindBatchEdges, NoneIsSafeWhereOneSampleMayNotFit) {
 }
 
 // What is known costs nothing again, and a line through it leads to the edge in a few steps.
-TEST(BatchSearch, GoesByWhatIsKnown) {
+TEST(BatchSearch, UsesWhatIsKnown) {
   int measured = 0;
   const auto bytes_at = [&](int64_t batch) -> absl::StatusOr<int64_t> {
     ++measured;

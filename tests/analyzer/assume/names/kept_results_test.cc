@@ -122,7 +122,7 @@ TEST(KeptResults, WhatEntersTheFirstLayerHasANameOfItsOwn) {  // h = e = self.em
 }
 
 // h = embeds + self.positions(ids); for layer in self.layers: h = layer(h)
-TEST(KeptResults, TermsOfThePositionedInputHaveNamesTheSumGoesOn) {
+TEST(KeptResults, TermsOfThePositionedInputHaveNamesTheSumContinues) {
   LoweredProgram p;
   const TensorId embeds = p.Run("conv", {p.input()}, "m > m.conv");                    // 0
   const TensorId positions = p.Run("embedding", {p.input()}, "m > m.positions");       // 1
@@ -175,7 +175,7 @@ TEST(KeptResults, AHeadKeepsTheOutputOfItsBaseModel) {  // outputs = self.bert(i
   EXPECT_EQ(p.Release(y).first, 4) << "the head's own results take over names";
 }
 
-TEST(KeptResults, InTheModelsOwnForwardTheNameGoesOn) {  // x = self.embed(x); for l in self.layers: x = l(x)
+TEST(KeptResults, InTheModelsOwnForwardTheNameContinues) {  // x = self.embed(x); for l in self.layers: x = l(x)
   LoweredProgram p;
   const TensorId embedded = p.Run("conv", {p.input()}, "embed");
   const TensorId first = p.Run("linear", {embedded}, "layers.0 > layers.0.fc");

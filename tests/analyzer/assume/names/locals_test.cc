@@ -83,7 +83,7 @@ TEST(Locals, AListThatIsConcatenatedLivesOn) {  // f = [b(x) for b in self.branc
 }
 
 // for layer in self.cells: outs = []; for t in steps: outs.append(layer(x)); x = torch.stack(outs, 1)
-TEST(Locals, AListOfARoundGoesWhenTheNextRoundBeginsItsOwn) {
+TEST(Locals, AListOfARoundIsFreedWhenTheNextRoundBeginsItsOwn) {
   Program p;
   const auto round = [&](TensorId x, const std::string& layer) {
     TensorIds outs;

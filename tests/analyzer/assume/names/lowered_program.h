@@ -1,4 +1,4 @@
-// Builds a lowered graph node by node, as forward code would run, and asks when Python lets go of a value.
+// Builds a lowered graph node by node, as forward code would run, and asks when Python releases a value.
 #ifndef ONNX_MEM_TESTS_ANALYZER_ASSUME_NAMES_LOWERED_PROGRAM_H_
 #define ONNX_MEM_TESTS_ANALYZER_ASSUME_NAMES_LOWERED_PROGRAM_H_
 
@@ -61,7 +61,7 @@ class LoweredProgram {
   }
   const Graph& graph() const { return graph_; }
 
-  // Node index after which `id` goes, with likely locals and with the certain rules alone.
+  // Node index after which `id` is freed, with likely locals and with the certain rules alone.
   std::pair<int32_t, int32_t> Release(TensorId id) const {
     return {ReleaseAfter(graph_, NameRules::kLocals)[id], ReleaseAfter(graph_, NameRules::kArguments)[id]};
   }

@@ -34,7 +34,7 @@ class TracedCode : public LoweredProgram {
   }
 };
 
-TEST(SourceNames, ANameGoesWhenItIsAssignedAnew) {
+TEST(SourceNames, ANameIsFreedWhenItIsAssignedAnew) {
   TracedCode p;
   const TensorId a = p.Call("conv1", {p.input()}, "x = self.conv1(x)");  // 0
   const TensorId b = p.Call("conv2", {a}, "y = self.conv2(x)");          // 1
@@ -107,7 +107,7 @@ TEST(SourceNames, LinesThatDoNotTell) {
 }
 
 // One module called several times in a row: the file does not say where a call ends, and its names with it.
-TEST(SourceNames, CallsThatAreNotToldApart) {
+TEST(SourceNames, CallsThatAreNotDistinguished) {
   TracedCode p;
   TensorId x = p.Run("conv", {p.input()}, "stem");
   p.OnLines(x, {"x = self.stem(x)", "return F.conv2d("});
@@ -124,7 +124,7 @@ TEST(SourceNames, CallsThatAreNotToldApart) {
 }
 
 // A name that a reader does not mention, beside several that it does.
-TEST(SourceNames, WhatMayBeOneOfSeveralAliasesIsNotTold) {
+TEST(SourceNames, WhatMayBeOneOfSeveralAliasesIsNotReported) {
   TracedCode p;
   const TensorId a = p.Call("a", {p.input()}, "x = self.a(x)");
   const TensorId b = p.Call("b", {a}, "x = self.b(x)");
@@ -133,7 +133,7 @@ TEST(SourceNames, WhatMayBeOneOfSeveralAliasesIsNotTold) {
   EXPECT_EQ(p.HeldUntil(a), std::nullopt);
 }
 
-TEST(SourceNames, AListThatPopsLetsGo) {
+TEST(SourceNames, AListThatPopsFrees) {
   TracedCode p;
   const TensorId a = p.Call("a", {p.input()}, "x = self.a(x)");               // 0
   const TensorId b = p.Call("b", {a}, "x = self.b(x)");                       // 1
@@ -144,7 +144,7 @@ TEST(SourceNames, AListThatPopsLetsGo) {
   EXPECT_EQ(p.HeldUntil(b), 2);
 }
 
-TEST(SourceNames, TheLinesOverruleHabits) {
+TEST(SourceNames, TheLinesOverruleConventions) {
   TracedCode p;
   const TensorId q = p.Call("q", {p.input()}, "q = self.q(x)");              // 0
   const TensorId k = p.Call("k", {p.input()}, "k = self.k(x)");              // 1

@@ -68,7 +68,7 @@ TEST(Rebatch, AFreeBatchThatWasReadAsANumberWhenTracedFollows) {
             { ones = ConstantOfShape(t)  y = Concat<axis = 1>(ones, x) })";
   EXPECT_EQ(AtBatch(text, 2), "ConstantOfShape ones 2x1\nConcat y 2x13");
   EXPECT_EQ(AtBatch(text, 16), "ConstantOfShape ones 16x1\nConcat y 16x13");
-  // No batch makes these fit: the error is that of the batch that was asked for.
+  // No batch makes these fit: the error is that of the batch that was requested.
   EXPECT_EQ(
       AtBatch(
           R"(g (float[batch, 12] x) => (float[batch, 3] y) <float[11, 3] w = ["location": "none"]> { y = MatMul(x, w) })",

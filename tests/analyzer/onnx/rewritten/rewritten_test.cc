@@ -79,9 +79,9 @@ std::string Show(const RunFigures& figures) {
 }
 
 // "" where `after` keeps the promise of `before`; else what it says instead.
-std::string Broken(const RunFigures& before, const RunFigures& after, bool is_told) {
+std::string Broken(const RunFigures& before, const RunFigures& after, bool is_reported) {
   const bool holds = after.peak_low_bytes <= before.peak_bytes && before.peak_bytes <= after.peak_high_bytes;
-  if (before.peak_bytes == after.peak_bytes || holds || is_told) return "";
+  if (before.peak_bytes == after.peak_bytes || holds || is_reported) return "";
   return absl::StrCat(Show(after), " instead of ", Show(before));
 }
 
@@ -97,9 +97,9 @@ TEST_P(Rewritten, FilesOfOneModelAnswerAlike) {
     const absl::StatusOr<Analysis> after = AnalysisOf(other);
     ASSERT_TRUE(after.ok()) << rewrite.name << ": " << after.status();
     const std::set<std::string> known = Warnings(*before), codes = Warnings(*after);
-    const bool is_told = !std::includes(known.begin(), known.end(), codes.begin(), codes.end());
-    EXPECT_EQ(Broken(*before->training(), *after->training(), is_told), "") << rewrite.name << ", training";
-    EXPECT_EQ(Broken(*before->inference(), *after->inference(), is_told), "") << rewrite.name << ", inference";
+    const bool is_reported = !std::includes(known.begin(), known.end(), codes.begin(), codes.end());
+    EXPECT_EQ(Broken(*before->training(), *after->training(), is_reported), "") << rewrite.name << ", training";
+    EXPECT_EQ(Broken(*before->inference(), *after->inference(), is_reported), "") << rewrite.name << ", inference";
     if (!rewrite.is_exact) continue;
     EXPECT_EQ(before->training()->peak_bytes, after->training()->peak_bytes) << rewrite.name;
     EXPECT_EQ(before->inference()->peak_bytes, after->inference()->peak_bytes) << rewrite.name;
