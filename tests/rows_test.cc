@@ -100,27 +100,27 @@ TEST_P(Rows, AreListedInTheirTableAlone) {
   EXPECT_EQ(listed, GetParam().elsewhere) << "take what lists nothing any more out of this test";
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Tables, Rows,
-    testing::Values(
-        // The shared ones are operators of the framework.
-        Table{"rewrite",
-              "analyzer/prepare/rewrite_table.inc",
-              "ROW\\(\\w+, \"([^\"]+)\"",
-              {"addcmul", "attention", "dropout", "gelu", "glu", "hardswish", "mish", "roll", "rsqrt", "silu"}},
-        Table{"allocator", "analyzer/allocators/allocator_table.inc", "ROW\\(\\w+, \"([^\"]+)\""},
-        // Which optimizer keeps less is advice: a row for each step down.
-        Table{"optimizer",
-              "analyzer/eager/optimizer/optimizer.cc",
-              "\n    \\{\"([a-z0-9-]+)\", \"",
-              {"none"},
-              {"planner/advice/optimizer_ways.cc"}},
-        Table{"proposal", "planner/search/proposals.cc", "\n    \\{\"([a-z0-9-]+)\", P"},
-        Table{"method", "solver/methods/methods.cc", "\n    \\{\"([a-z0-9-]+)\", \"", {"none"}},
-        Table{"way", "planner/advice/ways.cc", "\n    \\{\"([a-z0-9-]+)\", P"},
-        Table{"format", "report/parts/formats.cc", "\n    \\{\"([a-z0-9-]+)\", \""},
-        Table{"assumption", "analyzer/assume/table/assumptions.cc", "\\.code = (Code::k\\w+)"}),
-    [](const testing::TestParamInfo<Table>& info) { return info.param.what; });
+INSTANTIATE_TEST_SUITE_P(Tables, Rows,
+                         testing::Values(
+                             // The shared ones are operators of the framework.
+                             Table{"rewrite",
+                                   "analyzer/prepare/rewrite_table.inc",
+                                   "ROW\\(\\w+, \"([^\"]+)\"",
+                                   {"addcmul", "attention", "dropout", "gelu", "glu", "hardswish", "mish", "roll",
+                                    "rsqrt", "silu"}},
+                             Table{"allocator", "analyzer/allocators/allocator_table.inc", "ROW\\(\\w+, \"([^\"]+)\""},
+                             // Which optimizer keeps less is advice: a row for each step down.
+                             Table{"optimizer",
+                                   "analyzer/eager/optimizer/optimizer.cc",
+                                   "\n    \\{\"([a-z0-9-]+)\", \"",
+                                   {"none"},
+                                   {"planner/advice/optimizer_ways.cc"}},
+                             Table{"proposal", "planner/search/proposals.cc", "\n    \\{\"([a-z0-9-]+)\", P"},
+                             Table{"method", "solver/methods/methods.cc", "\n    \\{\"([a-z0-9-]+)\", \"", {"none"}},
+                             Table{"way", "planner/advice/ways.cc", "\n    \\{\"([a-z0-9-]+)\", P"},
+                             Table{"format", "report/parts/formats.cc", "\n    \\{\"([a-z0-9-]+)\", \""},
+                             Table{"assumption", "analyzer/assume/table/assumptions.cc", "\\.code = (Code::k\\w+)"}),
+                         [](const testing::TestParamInfo<Table>& info) { return info.param.what; });
 
 }  // namespace
 }  // namespace onnx_mem
