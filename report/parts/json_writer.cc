@@ -44,11 +44,14 @@ std::string Shortest(double number) {
   if (!absl::SimpleAtoi(scientific.substr(e + 1), &exponent)) return scientific;
   const int count = static_cast<int>(digits.size());
   if (exponent < 0) {
-    digits = "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
+    const int zeros = -exponent - 1;
+    digits = "0." + std::string(static_cast<size_t>(zeros), '0') + digits;
   } else if (exponent < count - 1) {
-    digits.insert(static_cast<size_t>(exponent + 1), ".");
+    const int point = exponent + 1;
+    digits.insert(static_cast<size_t>(point), ".");
   } else {
-    digits.append(static_cast<size_t>(exponent - count + 1), '0');
+    const int zeros = exponent - count + 1;
+    digits.append(static_cast<size_t>(zeros), '0');
   }
   const std::string fixed = sign + digits;
   return fixed.size() <= scientific.size() ? fixed : scientific;

@@ -22,6 +22,7 @@ namespace onnx_mem {
 // A value that is no object and no array; what is not known is null.
 class JsonScalar {
  public:
+  // NOLINTBEGIN(google-explicit-constructor): a list of members is written with the values as they are.
   JsonScalar(bool value) : value_(value) {}
   template <std::integral T>
   JsonScalar(T number) : value_(static_cast<int64_t>(number)) {}
@@ -33,6 +34,7 @@ class JsonScalar {
   JsonScalar(const std::optional<T>& value) {
     if (value) *this = JsonScalar(*value);
   }
+  // NOLINTEND(google-explicit-constructor)
 
  private:
   friend class JsonWriter;
