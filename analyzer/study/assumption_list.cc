@@ -131,8 +131,9 @@ void Add(const ReportedOption& option, const Workload& workload, const Enacted* 
   }
 }
 
-// Settings that stand for what a file does not say; a record says it, but for what the card's own kernels are.
-void AddSettings(const Run& run, bool recorded, AssumptionList& list) {
+// Settings that stand for what a file does not say, and the margin for the rest; a record says it, but for what the
+// card's own kernels are.
+void AddSettings(const Run& run, bool recorded, const Enacted& enacted, AssumptionList& list) {
   if (recorded) list.emplace_back("recorded", "from the running model");
   for (const AssumedSetting& setting : AssumedSettings()) {
     if (recorded && (!setting.of_records || setting.value(run) == "auto")) continue;
@@ -141,6 +142,7 @@ void AddSettings(const Run& run, bool recorded, AssumptionList& list) {
       list.emplace_back(std::string(setting.option), std::move(value));
     }
   }
+  if (!recorded) list.emplace_back("margin", MarginText(ListsTensors(enacted.assumptions), run.training));
 }
 
 // What holds for training and inference alike.
@@ -199,10 +201,7 @@ void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis&
     Add(option, workload, &enacted, list);
     if (loss && enacted.loss_tokens > 0) list.emplace_back("loss-over", absl::StrCat(enacted.loss_tokens, " tokens"));
   }
-  AddSettings(run, analysis.info.from_record, list);
-  if (!analysis.info.from_record) {
-    list.emplace_back("margin", MarginText(ListsTensors(enacted.assumptions), /*training=*/true));
-  }
+  AddSettings(run, analysis.info.from_record, enacted, list);
   const auto& settled = enacted.assumptions;
   if (std::find(settled.begin(), settled.end(), kNamesBySource) != settled.end()) {
     list.emplace_back("names", "from the file's source lines");
@@ -215,10 +214,7 @@ void FillInferenceAssumptions(const Workload& workload, const Enacted& enacted, 
   if (RuntimeOf(workload).eager) {
     Run run = workload.run;
     run.training = false;
-    AddSettings(run, analysis.info.from_record, analysis.assumptions);
-    if (!analysis.info.from_record) {
-      analysis.assumptions.emplace_back("margin", MarginText(ListsTensors(enacted.assumptions), /*training=*/false));
-    }
+    AddSettings(run, analysis.info.from_record, enacted, analysis.assumptions);
   }
   AddCommonAssumptions(workload, analysis.assumptions);
 }

@@ -147,8 +147,8 @@ constexpr Alternative kNamesOfTraining[] = {
     {.towards = Towards::kLess, .convention = true, .lowered = NameNothing},
     {.towards = Towards::kMore, .convention = true, .lowered = NameAllInCalls},
 };
-constexpr auto kSeenTraining = Ways(kListedTraining), kSeenInference = Ways(kListedInference);
-constexpr auto kUnseenTraining = Ways(kUnlistedTraining), kUnseenInference = Ways(kUnlistedInference);
+template <bool lists_tensors, bool training>
+constexpr auto kMargin = Ways(MarginOf(lists_tensors, training));
 // Nothing bounds what was not counted at all: no verdict that needs the upper end is to be sure.
 constexpr Alternative kMuchMore[] = {{.towards = Towards::kMore, .percent = -300}};
 constexpr Alternative kNowTrained[] = {{.towards = Towards::kMore, .lowered = TrainComputed}};
@@ -233,10 +233,10 @@ constexpr Assumption kAssumptions[] = {
      .code = Code::kParameterUnread,
      .inference = false,
      .alternatives = kNowTrained},
-    {.fact = "what no export shows", .inference = false, .alternatives = kSeenTraining, .open = IsListed},
-    {.fact = "what no export shows", .training = false, .alternatives = kSeenInference, .open = IsListed},
-    {.fact = "what no export shows", .inference = false, .alternatives = kUnseenTraining, .open = IsUnlisted},
-    {.fact = "what no export shows", .training = false, .alternatives = kUnseenInference, .open = IsUnlisted},
+    {.fact = "what no export shows", .inference = false, .alternatives = kMargin<true, true>, .open = IsListed},
+    {.fact = "what no export shows", .training = false, .alternatives = kMargin<true, false>, .open = IsListed},
+    {.fact = "what no export shows", .inference = false, .alternatives = kMargin<false, true>, .open = IsUnlisted},
+    {.fact = "what no export shows", .training = false, .alternatives = kMargin<false, false>, .open = IsUnlisted},
     {.fact = "sizes that are not known", .code = Code::kShapeUnknown, .alternatives = kMuchMore},
     {.fact = "sizes that are not known", .code = Code::kUnknownSize, .alternatives = kMuchMore},
     {.fact = "operators that are not known", .code = Code::kCustomOp, .alternatives = kMuchMore},

@@ -12,8 +12,7 @@ bool ListsTensors(const std::vector<std::string>& assumptions) {
 }
 
 std::string MarginText(bool lists_tensors, bool training) {
-  const Margin margin = lists_tensors ? (training ? kListedTraining : kListedInference)
-                                      : (training ? kUnlistedTraining : kUnlistedInference);
+  const Margin margin = MarginOf(lists_tensors, training);
   return absl::StrCat("-", margin.less_percent, " to +", margin.more_percent, " %");
 }
 

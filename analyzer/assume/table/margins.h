@@ -28,6 +28,11 @@ inline constexpr Margin kListedInference{.less_percent = 1, .more_percent = 6};
 inline constexpr Margin kUnlistedTraining{.less_percent = 1, .more_percent = 9};
 inline constexpr Margin kUnlistedInference{.less_percent = 1, .more_percent = 5};
 
+constexpr Margin MarginOf(bool lists_tensors, bool training) {
+  if (lists_tensors) return training ? kListedTraining : kListedInference;
+  return training ? kUnlistedTraining : kUnlistedInference;
+}
+
 // By Lowered::assumptions.
 bool ListsTensors(const std::vector<std::string>& assumptions);
 
