@@ -135,26 +135,15 @@ std::string Named(const std::vector<std::string>& names) {
 
 // Parameters that nothing reads have no gradient, but lie in memory.
 void ReportLostTensors(const LostTensors& lost, Lowered& lowered) {
-  if (lost.merged > 0) {
-    lowered.plain_rewrites.push_back({Code::kMergedTensors,
-                                      Severity::kNote,
-                                      lost.merged,
-                                      absl::StrCat(lost.merged,
-                                                   " tensors that the exporter made one with others of "
-                                                   "equal contents are counted for themselves"),
-                                      {},
-                                      {}});
-  }
-  if (lost.biases > 0) {
-    lowered.plain_rewrites.push_back({Code::kDroppedBias,
-                                      Severity::kNote,
-                                      lost.biases,
-                                      absl::StrCat(lost.biases,
-                                                   " biases that the exporter dropped because they are "
-                                                   "zero are counted and added"),
-                                      {},
-                                      {}});
-  }
+  const auto note = [&](Code code, int64_t count, absl::string_view words) {
+    if (count == 0) return;
+    lowered.plain_rewrites.push_back(
+        {.code = code, .severity = Severity::kNote, .count = count, .message = absl::StrCat(count, words)});
+  };
+  note(Code::kMergedTensors, lost.merged,
+       " tensors that the exporter made one with others of equal contents are counted for themselves");
+  note(Code::kDroppedBias, lost.biases,
+       " biases that the exporter dropped because they are zero are counted and added");
   if (lost.unknown.empty()) return;
   lowered.unread_parameter_bytes = lost.unknown_bytes;
   const auto count = static_cast<int64_t>(lost.unknown.size());
