@@ -40,7 +40,8 @@ struct Workload {
 
 // Figures of one run (training or inference) of one workload.
 struct RunFigures : PeakFigures {
-  MemoryProgram program;  // training: the steady step (2 and later)
+  // Training: the steady step (2 and later). Shared by the copies of these figures, as it is the largest of them.
+  std::shared_ptr<const MemoryProgram> program = std::make_shared<const MemoryProgram>();
   Timeline timeline;
   std::vector<int64_t> addresses;  // AllocatorUsage::addresses, by buffer: with Study::AddAddresses
 };

@@ -63,14 +63,15 @@ absl::StatusOr<AllocatorUsage> ReplayStep(const Enacted& enacted, const MemoryPr
 // The peak of figures.program, and what the allocator makes of it again and again after step 1 (nullptr: there is
 // none).
 absl::Status FillFigures(const Workload& workload, const ReplayScript* first, RunFigures& figures) {
-  work::Spend(work::kOfFigures * static_cast<int64_t>(figures.program.steps.size()));
-  figures.timeline = ComputeTimeline(figures.program);
+  work::Spend(work::kOfFigures * static_cast<int64_t>(figures.program->steps.size()));
+  figures.timeline = ComputeTimeline(*figures.program);
   figures.peak_bytes = figures.timeline.peak_bytes;
   const LibraryCases cases = LibraryCasesOf(workload.allocator, workload.platform);
-  figures.workspace_blocks = CublasBlocks(figures.program, cases.expected);
+  figures.workspace_blocks = CublasBlocks(*figures.program, cases.expected);
   figures.workspace_bytes =
       figures.workspace_blocks * std::max(cases.expected.kept_bytes, cases.expected.product_bytes);
-  ASSIGN_OR_RETURN(const AllocatorUsage usage, ReplayCase(figures.program, cases.expected, first, OptionsOf(workload)));
+  ASSIGN_OR_RETURN(const AllocatorUsage usage,
+                   ReplayCase(*figures.program, cases.expected, first, OptionsOf(workload)));
   figures.allocated_peak_bytes = usage.peak_allocated_bytes;
   figures.reserved_peak_bytes = usage.peak_reserved_bytes;
   SetContext(ContextOf(workload.platform.card).overhead, figures);
@@ -88,7 +89,7 @@ absl::StatusOr<RunFigures> StepFigures(MemoryProgram program, const std::vector<
   MemoryProgram first = WithOptimizer(std::move(program), trained, workload.optimizer, /*first_step=*/true);
   figures.first_step_peak_bytes = ComputeTimeline(first).peak_bytes;
   const ReplayScript script = FirstScript(first, LibraryCasesOf(workload.allocator, workload.platform).expected);
-  figures.program = LaterStep(std::move(first), trained, workload.optimizer);
+  figures.program = std::make_shared<const MemoryProgram>(LaterStep(std::move(first), trained, workload.optimizer));
   RETURN_IF_ERROR(FillFigures(workload, &script, figures));
   return figures;
 }
@@ -127,9 +128,10 @@ int64_t TrainingPeak(const Enacted& enacted, const Workload& workload) {
   return LaterStepPeak(enacted.program, Trained(enacted.parameters), workload.optimizer);
 }
 
-absl::StatusOr<RunFigures> EagerInference(const ImportedModel&, const Enacted& enacted, const Workload& workload) {
+absl::StatusOr<RunFigures> EagerInference(const ImportedModel&, const std::shared_ptr<const Enacted>& enacted,
+                                          const Workload& workload) {
   RunFigures figures;
-  figures.program = enacted.program;
+  figures.program = {enacted, &enacted->program};
   RETURN_IF_ERROR(FillFigures(workload, /*first=*/nullptr, figures));
   return figures;
 }
@@ -173,8 +175,8 @@ absl::StatusOr<std::vector<int64_t>> AddressesOf(const Enacted& enacted, const W
   ReplayOptions options = OptionsOf(workload);
   options.addresses = true;
   const LibraryCase expected = LibraryCasesOf(workload.allocator, workload.platform).expected;
-  ASSIGN_OR_RETURN(AllocatorUsage usage, ReplayStep(enacted, figures.program, expected, workload, options));
-  usage.addresses.resize(std::min(usage.addresses.size(), figures.program.buffers.size()));
+  ASSIGN_OR_RETURN(AllocatorUsage usage, ReplayStep(enacted, *figures.program, expected, workload, options));
+  usage.addresses.resize(std::min(usage.addresses.size(), figures.program->buffers.size()));
   return std::move(usage.addresses);
 }
 
@@ -189,7 +191,7 @@ absl::StatusOr<PeakBounds> BoundRun(const Lowered& lowered, const Workload& work
 
 Peak PeakOf(const RunFigures& figures) {
   const StepId step = figures.timeline.peak_step;
-  const bool in_forward = !step.valid() || figures.program.steps[step].phase == Phase::kForward;
+  const bool in_forward = !step.valid() || figures.program->steps[step].phase == Phase::kForward;
   return {figures.peak_bytes, in_forward};
 }
 

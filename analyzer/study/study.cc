@@ -135,7 +135,7 @@ absl::StatusOr<Shared<RunFigures>> Study::Figures(const Workload& workload) {
   if (const auto* known = figures_.Find(key)) return *known;
   ASSIGN_OR_RETURN(const Shared<Enacted> enacted, Enact(key));
   ASSIGN_OR_RETURN(RunFigures figures,
-                   key.run.training ? TrainingFigures(*enacted, key) : RuntimeOf(key).inference(*model, *enacted, key));
+                   key.run.training ? TrainingFigures(*enacted, key) : RuntimeOf(key).inference(*model, enacted, key));
   return figures_.Keep(std::move(key), std::make_shared<const RunFigures>(std::move(figures)));
 }
 
@@ -175,7 +175,7 @@ absl::StatusOr<Need> Study::NeedOf(const Workload& workload) {
   if (one.run.training) diagnostics = model->diagnostics;
   diagnostics.insert(diagnostics.end(), enacted->diagnostics.begin(), enacted->diagnostics.end());
   PeakFigures wide = *figures;
-  RETURN_IF_ERROR(Widen(one, Ends::kOfFile, figures->program, PeakOf(*figures), diagnostics, wide));
+  RETURN_IF_ERROR(Widen(one, Ends::kOfFile, *figures->program, PeakOf(*figures), diagnostics, wide));
   return Need{wide.device_low_bytes, wide.device_bytes, wide.device_high_bytes};
 }
 
@@ -228,11 +228,11 @@ absl::StatusOr<Analysis> Study::AskUpTo(Ends ends, const Workload& workload) {
     auto wide = std::make_shared<RunFigures>(*part.figures);
     const Workload one = OneRun(workload, ModeOf(part));
     if (one.run.training) {
-      RETURN_IF_ERROR(Widen(one, ends, wide->program, PeakOf(*wide), analysis.diagnostics, *wide));
+      RETURN_IF_ERROR(Widen(one, ends, *wide->program, PeakOf(*wide), analysis.diagnostics, *wide));
     } else {
       ASSIGN_OR_RETURN(const Shared<Enacted> enacted, Enact(one));
       std::vector<Diagnostic> findings = enacted->diagnostics;  // whose details are of training
-      RETURN_IF_ERROR(Widen(one, Ends::kOfFile, wide->program, PeakOf(*wide), findings, *wide));
+      RETURN_IF_ERROR(Widen(one, Ends::kOfFile, *wide->program, PeakOf(*wide), findings, *wide));
       AddPlannedAhead(model->graph, *wide);
     }
     part.figures = std::move(wide);

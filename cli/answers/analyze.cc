@@ -172,7 +172,7 @@ absl::Status CheckNamed(const Options& options, const Clock& clock, Analysis& an
     analysis.diagnostics.push_back(std::move(warning));
   }
   if (const RunFigures* figures = MainFigures(analysis)) {
-    for (Diagnostic& warning : UnmatchedTimes(clock, figures->program)) {
+    for (Diagnostic& warning : UnmatchedTimes(clock, *figures->program)) {
       analysis.diagnostics.push_back(std::move(warning));
     }
   }

@@ -93,7 +93,7 @@ Table TensorTable(const Graph& graph) {
 }
 
 Table LiveTable(const RunFigures& figures, const Modules& modules, int64_t most) {
-  const MemoryProgram& program = figures.program;
+  const MemoryProgram& program = *figures.program;
   Table table{"live_at_peak",
               "Tensors alive at the peak",
               {{"name", "tensor"},
@@ -124,7 +124,7 @@ Table LiveTable(const RunFigures& figures, const Modules& modules, int64_t most)
 }
 
 Table StepTable(const RunFigures& figures) {
-  const MemoryProgram& program = figures.program;
+  const MemoryProgram& program = *figures.program;
   const std::vector<BytesByCategory> bytes = BytesPerStep(program);
   Table table{"timeline",
               "Steps",
@@ -158,7 +158,7 @@ Table OpTable(const Analysis& analysis) {
   };
   Grouped<Op> ops;
   if (const RunFigures* figures = MainFigures(analysis)) {
-    const MemoryProgram& program = figures->program;
+    const MemoryProgram& program = *figures->program;
     for (const Step& step : program.steps) {
       Op& op = ops[step.op];
       ++op.calls;
@@ -190,8 +190,8 @@ Table ShapeTable(const RunFigures& figures) {
   };
   std::vector<Group> groups;
   absl::flat_hash_map<std::string, size_t> index;
-  for (BufferId id : LiveAt(figures.program, figures.timeline.peak_step)) {
-    const Buffer& buffer = figures.program.buffers[id];
+  for (BufferId id : LiveAt(*figures.program, figures.timeline.peak_step)) {
+    const Buffer& buffer = figures.program->buffers[id];
     const std::string key = absl::StrFormat("%d %d %d %s", static_cast<int>(buffer.category),
                                             static_cast<int>(buffer.dtype), buffer.bytes, ToString(Shape(buffer.dims)));
     const auto [at, added] = index.try_emplace(key, groups.size());

@@ -47,7 +47,7 @@ inline Step SampleStep(std::string op, std::string module, Phase phase, int64_t 
 inline RunFigures FiguresOf(MemoryProgram program) {
   RunFigures figures;
   figures.timeline = ComputeTimeline(program);
-  figures.program = std::move(program);
+  figures.program = std::make_shared<const MemoryProgram>(std::move(program));
   figures.peak_bytes = figures.timeline.peak_bytes;
   figures.first_step_peak_bytes = figures.peak_bytes - 100;
   figures.allocated_peak_bytes = figures.peak_bytes + 96;

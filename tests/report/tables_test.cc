@@ -48,7 +48,7 @@ TEST(LayerTable, WithAClockHasTimesAndWhatBoundsThem) {
   clock.card.launch_ns = 100;
   const Table table = LayerTable(SampleAnalysis(), &clock);
   const Analysis analysis = SampleAnalysis();
-  EXPECT_EQ(Sum(table, "time_ns"), EstimateTime(analysis.training()->program, clock.card).step_ns);
+  EXPECT_EQ(Sum(table, "time_ns"), EstimateTime(*analysis.training()->program, clock.card).step_ns);
   EXPECT_EQ(Int(CellAt(table, table.rows[0], "time_ns")), 6000);  // convolution and its backward
   EXPECT_EQ(Text(CellAt(table, table.rows[0], "bound")), "compute");
 }
