@@ -183,6 +183,7 @@ BatchFigures BatchFiguresOf(const CardFit::Part& part) {
   figures.largest_batch = edges.expected.batch;
   figures.impossible_from = edges.impossible_from;
   figures.at_least = edges.expected.at_least;
+  figures.refused_beyond = edges.expected.refused_beyond;
   figures.safe_batch_high_bytes = edges.safe.device_bytes;
   figures.next_safe_batch_high_bytes = edges.safe.device_bytes_beyond;
   figures.largest_batch_device_bytes = edges.expected.device_bytes;
