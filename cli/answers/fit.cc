@@ -136,6 +136,28 @@ absl::StatusOr<Report> StartReport(Study& study, const Options& options, const A
   return report;
 }
 
+// What makes the first card that is too small fit, in tables of `report`.
+absl::StatusOr<std::vector<FitWay>> AddWays(Study& study, Workload workload, const Axis& axis,
+                                            const std::vector<Card>& targets, Report& report) {
+  const std::vector<CardFit>& cards = std::get<FitPart>(report.part).cards;
+  size_t small = 0;
+  while (small < targets.size() && cards[small].parts.front().verdict != Verdict::kDoesNotFit) ++small;
+  std::vector<FitWay> ways;
+  if (small < targets.size()) {
+    const Card& target = targets[small];
+    workload = OnCard(std::move(workload), target);
+    workload.mode = PartsOf(workload.mode).front();
+    const AdviceRequest request{target.gpu ? &*target.gpu : nullptr, kPlanIterations};
+    ASSIGN_OR_RETURN(ways, WaysToFit(study, workload, target.usable_bytes, request, axis));
+    if (workload.mode == Mode::kTraining && work::HasLeft(work::kAdviceShare)) {
+      ASSIGN_OR_RETURN(Table together, Together(study, workload, target));
+      report.tables.push_back(std::move(together));
+    }
+  }
+  report.tables.push_back(WaysTable(ways, targets.size() > 1 && small < targets.size() ? targets[small].name : ""));
+  return ways;
+}
+
 }  // namespace
 
 absl::StatusOr<Answered> AnswerFit(const Options& given, const OpenModels& open) {
@@ -163,25 +185,9 @@ absl::StatusOr<Answered> AnswerFit(const Options& given, const OpenModels& open)
   ASSIGN_OR_RETURN(std::optional<Diagnostic> arena,
                    BetterArena(study, OnCard(workload, targets.front()), targets.front().usable_bytes, options.units));
   if (arena) report.notes.push_back(*std::move(arena));
-  // Ways for the first card that is too small.
-  size_t small = 0;
-  while (small < targets.size() && cards[small].parts.front().verdict != Verdict::kDoesNotFit) ++small;
-  std::vector<FitWay> ways;
-  if (small < targets.size()) {
-    const Card& target = targets[small];
-    workload = OnCard(std::move(workload), target);
-    workload.mode = PartsOf(workload.mode).front();
-    const AdviceRequest request{target.gpu ? &*target.gpu : nullptr, kPlanIterations};
-    ASSIGN_OR_RETURN(ways, WaysToFit(study, workload, target.usable_bytes, request, axis));
-  }
-  if (small < targets.size() && workload.mode == Mode::kTraining && work::HasLeft(work::kAdviceShare)) {
-    ASSIGN_OR_RETURN(Table together, Together(study, workload, targets[small]));
-    report.tables.push_back(std::move(together));
-  }
-  report.tables.push_back(WaysTable(ways, targets.size() > 1 && small < targets.size() ? targets[small].name : ""));
+  ASSIGN_OR_RETURN(answer.ways, AddWays(study, workload, axis, targets, report));
   RETURN_IF_ERROR(WriteExports(report, options));
   answer.report = std::move(report);
-  answer.ways = std::move(ways);
   return answer;
 }
 
