@@ -18,6 +18,7 @@
 #include "analyzer/memory/program.h"
 #include "analyzer/memory/timeline.h"
 #include "analyzer/onnx/build/import.h"
+#include "analyzer/run/layout.h"
 #include "analyzer/run/run.h"
 
 namespace onnx_mem {
@@ -29,7 +30,8 @@ enum class Device { kGpu, kCpu };
 struct Workload {
   Bindings bindings;
   Mode mode = Mode::kBoth;
-  Run run;  // `training` is set by Study
+  Run run;        // `training` is set by Study
+  Layout layout;  // of a training step
   Optimizer optimizer;
   std::string allocator = "pytorch";  // a row of analyzer/allocators
   Device device = Device::kGpu;       // the CPU: of sessions alone

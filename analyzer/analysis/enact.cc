@@ -186,6 +186,7 @@ void Parameters(const Machine& m, const Executor& executor, const Graph& graph, 
     parameter.dims = t->dims;
     parameter.dtype = t->dtype;
     parameter.bytes = t->storage->bytes;
+    parameter.buffer = t->storage->buffer;
     parameter.trainable = t->requires_grad;
     parameter.has_gradient = with_gradient.contains(t.get());
     result.parameter_count += eager::NumElements(t->dims);
@@ -283,6 +284,7 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
   m.BeginStep(loss != nullptr ? "end of backward" : "end of forward");
   result.host_peak_bytes = m.recorder().host_peak_bytes();
   Parameters(m, executor, graph, result);
+  for (const eager::Arrival& a : m.arrivals()) result.arrivals.push_back({a.parameter, a.gradient, a.step});
   gradients = KeptGradients(m, executor);
   for (const Buffer& buffer : m.recorder().program().buffers) {
     if (buffer.category == Category::kBuffers) result.buffer_bytes += buffer.bytes;

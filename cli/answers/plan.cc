@@ -88,8 +88,8 @@ absl::StatusOr<Analysis> AnalyzeWith(Study& study, Workload workload, const Modu
 // Bytes alive, step by step: what AnalyzeWith would draw, without its allocator.
 absl::StatusOr<std::vector<int64_t>> CourseWith(const Lowered& lowered, const Workload& workload,
                                                 const ModulePlan& plan) {
-  ASSIGN_OR_RETURN(Enacted enacted, EnactLowered(lowered, RunWith(workload.run, plan)));
-  return TrainingCourse(std::move(enacted), workload);
+  ASSIGN_OR_RETURN(const Enacted enacted, EnactLowered(lowered, RunWith(workload.run, plan)));
+  return TrainingCourse(enacted, workload);
 }
 
 // What formats that draw every step want of each plan: the analysis with it, and the code that applies it.

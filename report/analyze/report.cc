@@ -122,7 +122,8 @@ std::vector<std::pair<std::string_view, int64_t>> BreakdownOf(const PartSummary&
   std::vector<std::pair<std::string_view, int64_t>> breakdown;
   if (of == FigureOf::kTraining) {
     for (size_t c = 0; c < kNumCategories; ++c) {
-      breakdown.emplace_back(NameOf(static_cast<Category>(c)), part.breakdown[c]);
+      const auto category = static_cast<Category>(c);
+      if (!IsOfLayout(category) || part.breakdown[c] != 0) breakdown.emplace_back(NameOf(category), part.breakdown[c]);
     }
     return breakdown;
   }

@@ -214,6 +214,7 @@ void Machine::AccumulateGrad(const TensorRef& parameter, TensorRef grad) {
     return;
   }
   recorder_.SetCategory(grad->storage->buffer, Category::kGradients);
+  arrivals_.push_back({parameter->storage->buffer, grad->storage->buffer, recorder_.current_step()});
   recorder_.MarkHeld(grad->storage->buffer, "kept for the optimizer");
   gradients_.emplace_back(parameter.get(), std::move(grad));
 }

@@ -55,6 +55,12 @@ class NodeRef {
 
 class SpanHook;
 
+// What AccumulateGrad took for a parameter, and the step behind which it did.
+struct Arrival {
+  BufferId parameter, gradient;
+  StepId step;
+};
+
 class Machine {
  public:
   explicit Machine(const Run& run) : run_(run) {}
@@ -136,6 +142,7 @@ class Machine {
     gradients_.emplace_back(parameter.get(), std::move(grad));
   }
   const std::vector<std::pair<EagerTensor*, TensorRef>>& gradients() const { return gradients_; }
+  const std::vector<Arrival>& arrivals() const { return arrivals_; }
 
   // --- autocast (engine/autocast.cc)
   // `t` as an operator of the low-precision list gets it: cast, once per parameter and context, or as it is.
@@ -161,6 +168,7 @@ class Machine {
   Recorder recorder_;
   std::deque<AutogradNode> nodes_;
   std::vector<std::pair<EagerTensor*, TensorRef>> gradients_;
+  std::vector<Arrival> arrivals_;
   absl::flat_hash_set<const EagerTensor*> with_gradient_;
   absl::flat_hash_map<const EagerTensor*, TensorRef> leaf_gradients_;  // of inputs that are detached
   const Node* origin_ = nullptr;
