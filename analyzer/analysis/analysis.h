@@ -31,7 +31,7 @@ struct Workload {
   Bindings bindings;
   Mode mode = Mode::kBoth;
   Run run;        // `training` is set by Study
-  Layout layout;  // of a training step
+  RankLayout layout;  // of a training step
   Optimizer optimizer;
   std::string allocator = "pytorch";  // a row of analyzer/allocators
   Device device = Device::kGpu;       // the CPU: of sessions alone

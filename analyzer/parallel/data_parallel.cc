@@ -25,7 +25,7 @@ Strategy StrategyOf(DataParallel data) {
 
 }  // namespace
 
-Run EnactedRun(Run run, const Layout& layout) {
+Run EnactedRun(Run run, const RankLayout& layout) {
   if (layout.data != DataParallel::kFsdp) return run;
   run.accumulate = 1;
   if (layout.unsharded_type) run.dtype = layout.unsharded_type;
@@ -43,7 +43,7 @@ std::vector<TrainedParameter> WholeParameters(const Enacted& enacted) {
 
 LocalStep WholeStep(const Enacted& enacted) { return {enacted.program, WholeParameters(enacted)}; }
 
-absl::StatusOr<LocalStep> SpreadStep(const Enacted& enacted, const Run& run, const Layout& layout) {
+absl::StatusOr<LocalStep> SpreadStep(const Enacted& enacted, const Run& run, const RankLayout& layout) {
   const Strategy strategy = StrategyOf(layout.data);
   if (strategy == nullptr) return WholeStep(enacted);
   const int64_t ranks = layout.ranks * layout.replicas;

@@ -25,10 +25,10 @@ struct LocalStep {
 
 // What is enacted for `layout`: its strategies read a step of one micro-batch, in the type of FSDP's unsharded
 // parameters. `accumulate` of the run is theirs to replay.
-Run EnactedRun(Run run, const Layout& layout);
+Run EnactedRun(Run run, const RankLayout& layout);
 
 // `enacted`: EnactedRun's. `run`: as the question has it. Errors (bad-layout): no unit matches, a rank there is not.
-absl::StatusOr<LocalStep> SpreadStep(const Enacted& enacted, const Run& run, const Layout& layout);
+absl::StatusOr<LocalStep> SpreadStep(const Enacted& enacted, const Run& run, const RankLayout& layout);
 
 // The same on one card.
 LocalStep WholeStep(const Enacted& enacted);

@@ -35,7 +35,7 @@ std::string StemOf(const std::string& module) {
   return module.substr(0, last + 1);
 }
 
-absl::StatusOr<std::vector<std::string>> ModulesFor(const StepFacts& facts, const Layout& layout) {
+absl::StatusOr<std::vector<std::string>> ModulesFor(const StepFacts& facts, const RankLayout& layout) {
   if (layout.units == kRootAlone) return std::vector<std::string>();
   if (layout.units.empty()) return RepeatedModules(facts);
   const std::optional<NamePattern> pattern = NamePattern::Compile(layout.units);
@@ -68,7 +68,7 @@ std::optional<int64_t> BytesOf(std::optional<int64_t> elements, DType dtype) {
 }
 
 // nullopt: more bytes than can be counted.
-std::optional<ShardedParameter> ShardOf(const OwnedParameter& p, size_t index, const Layout& layout, int64_t rank) {
+std::optional<ShardedParameter> ShardOf(const OwnedParameter& p, size_t index, const RankLayout& layout, int64_t rank) {
   const int64_t rows = Rows(p.dims);
   const int64_t share = (rows + layout.ranks - 1) / layout.ranks;  // rows of a padded shard
   const std::optional<int64_t> padded = p.dims.empty() || rows == 0 ? p.elements : CheckedMul(share, p.elements / rows);
@@ -104,7 +104,7 @@ bool NeedsGradient(const FsdpUnit& unit, const StepFacts& facts) {
 
 }  // namespace
 
-DType OwnType(DType enacted, const Layout& layout) {
+DType OwnType(DType enacted, const RankLayout& layout) {
   return layout.unsharded_type && enacted == *layout.unsharded_type ? DType::kFloat32 : enacted;
 }
 
@@ -125,7 +125,7 @@ std::vector<std::string> RepeatedModules(const StepFacts& facts) {
   return blocks;
 }
 
-absl::StatusOr<std::vector<FsdpUnit>> UnitsOf(const StepFacts& facts, const Layout& layout, int64_t rank) {
+absl::StatusOr<std::vector<FsdpUnit>> UnitsOf(const StepFacts& facts, const RankLayout& layout, int64_t rank) {
   ASSIGN_OR_RETURN(std::vector<std::string> modules, ModulesFor(facts, layout));
   std::stable_sort(modules.begin(), modules.end(),
                    [](const std::string& a, const std::string& b) { return a.size() < b.size(); });

@@ -34,13 +34,13 @@ struct FsdpUnit {
 };
 
 // Outer modules before what is in them; the root first. Errors (usage): a pattern that is none, or matches no module.
-absl::StatusOr<std::vector<FsdpUnit>> UnitsOf(const StepFacts& facts, const Layout& layout, int64_t rank);
+absl::StatusOr<std::vector<FsdpUnit>> UnitsOf(const StepFacts& facts, const RankLayout& layout, int64_t rank);
 
 // Modules that repeat, "encoder.layers.0" and its siblings: outermost first found, those with parameters alone.
 std::vector<std::string> RepeatedModules(const StepFacts& facts);
 
 // The type of a parameter before MixedPrecisionPolicy's: the run has converted every float32 tensor.
-DType OwnType(DType enacted, const Layout& layout);
+DType OwnType(DType enacted, const RankLayout& layout);
 
 }  // namespace onnx_mem
 

@@ -130,7 +130,7 @@ void FsdpWriter::CloseMicroBatch() {
 }
 
 absl::StatusOr<LocalStep> SpreadFsdp(const SpreadInput& input) {
-  const Layout& layout = input.layout;
+  const RankLayout& layout = input.layout;
   const int64_t rank = layout.rank.value_or(0) % layout.ranks;  // the first one has most rows
   ASSIGN_OR_RETURN(const std::vector<FsdpUnit> units, UnitsOf(input.facts, layout, rank));
   LocalStep step;

@@ -76,7 +76,7 @@ class FsdpWriter {
 
   const MemoryProgram& program_;
   const StepFacts& facts_;
-  const Layout& layout_;
+  const RankLayout& layout_;
   int64_t micro_batches_;
   int64_t micro_batch_ = 0;
   std::vector<FsdpUnit> units_;

@@ -13,7 +13,7 @@ struct SpreadInput {
   const Enacted& enacted;
   const StepFacts& facts;
   const Run& run;
-  const Layout& layout;
+  const RankLayout& layout;
 };
 
 absl::StatusOr<LocalStep> SpreadDdp(const SpreadInput& input);    // and its buckets

@@ -16,7 +16,7 @@ enum class DataParallel : uint8_t { kNone, kDdp, kZero1, kFsdp };
 // fully_shard(reshard_after_forward=): kDefault is torch's None, all units but the root.
 enum class Reshard : uint8_t { kDefault, kYes, kNo, kToSmallerMesh };
 
-struct Layout {
+struct RankLayout {
   DataParallel data = DataParallel::kNone;
   int64_t ranks = 1;     // that share the batch; of HSDP: that share a copy of the parameters
   int64_t replicas = 1;  // of HSDP: copies
@@ -30,10 +30,10 @@ struct Layout {
   bool bucket_view = false;             // DDP's gradient_as_bucket_view
   bool sync_every = false;              // gradients are reduced in each micro-batch, not in the last one alone
   std::optional<int64_t> rank;          // unset: the one that needs most
-  friend bool operator==(const Layout&, const Layout&) = default;
+  friend bool operator==(const RankLayout&, const RankLayout&) = default;
 };
 
-inline bool IsSpread(const Layout& layout) { return layout.data != DataParallel::kNone; }
+inline bool IsSpread(const RankLayout& layout) { return layout.data != DataParallel::kNone; }
 
 }  // namespace onnx_mem
 

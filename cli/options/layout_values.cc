@@ -19,7 +19,7 @@ absl::StatusOr<int64_t> ParseRanks(std::string_view text, std::string_view examp
 
 // One strategy of data parallelism is chosen.
 absl::Status Choose(DataParallel data, Options& options) {
-  Layout& layout = options.workload.layout;
+  RankLayout& layout = options.workload.layout;
   if (IsSpread(layout)) return UsageError("--ddp, --zero1, --fsdp and --hsdp: choose one");
   layout.data = data;
   return absl::OkStatus();
@@ -72,7 +72,7 @@ absl::Status SetHsdp(std::string_view text, Options& options) {
 }
 
 absl::Status SetReshard(std::string_view text, Options& options) {
-  Layout& layout = options.workload.layout;
+  RankLayout& layout = options.workload.layout;
   if (SameWord(text, "yes") || SameWord(text, "no")) {
     layout.reshard = SameWord(text, "yes") ? Reshard::kYes : Reshard::kNo;
     return absl::OkStatus();
@@ -101,9 +101,9 @@ void SettleLayout(Options& options) {
 }
 
 absl::Status CheckLayout(const Options& options) {
-  const Layout& layout = options.workload.layout;
+  const RankLayout& layout = options.workload.layout;
   if (!IsSpread(layout)) {
-    if (layout == Layout()) return absl::OkStatus();
+    if (layout == RankLayout()) return absl::OkStatus();
     return UsageError("what is said of several cards wants a strategy",
                       {"try: --fsdp 8, --hsdp 2x8, --ddp 8 or --zero1 8"});
   }

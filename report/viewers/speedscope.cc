@@ -11,7 +11,7 @@
 namespace onnx_mem {
 namespace {
 
-using Lines = JsonWriter::Layout;
+using Layout = JsonWriter::Layout;
 
 // Frames of all profiles, each name once.
 class FrameTable {
@@ -34,12 +34,12 @@ void WriteProfile(JsonWriter& json, const ViewedRun& run, const PeakStacks& stac
   json.Key("type").String("sampled").Key("name").String(run.name).Key("unit").String("bytes").Key("startValue").Int(0);
   json.Key("samples").BeginArray();
   for (const auto& [frames, bytes] : stacks) {
-    json.BeginArray(Lines::kOneLine);
+    json.BeginArray(Layout::kOneLine);
     for (const std::string& frame : frames) json.Int(table.Number(frame));
     json.EndArray();
     sum += bytes;
   }
-  json.EndArray().Key("weights").BeginArray(Lines::kOneLine);
+  json.EndArray().Key("weights").BeginArray(Layout::kOneLine);
   for (const auto& [frames, bytes] : stacks) json.Int(bytes);
   json.EndArray().Key("endValue").Int(sum).EndObject();
 }
@@ -57,7 +57,7 @@ std::string RenderSpeedscope(const Report& report, const Screen&) {
   json.EndArray();
   json.Key("shared").BeginObject().Key("frames").BeginArray();
   for (const std::string& name : table.names()) {
-    json.BeginObject(Lines::kOneLine).Key("name").String(name).EndObject();
+    json.BeginObject(Layout::kOneLine).Key("name").String(name).EndObject();
   }
   json.EndArray().EndObject().EndObject();
   return json.Take() + "\n";
