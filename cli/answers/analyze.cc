@@ -118,7 +118,7 @@ bool IsAdvised(const Export& written) { return FormatNamed(written.format)->advi
 bool WantsAdvice(const Options& options) {
   const bool shown = !options.quiet || std::any_of(options.exports.begin(), options.exports.end(), IsAdvised);
   return options.batches.size() <= 1 && shown && options.by == By::kNone && !FormatNamed(options.format)->one_run &&
-         RuntimeOf(options.workload).eager;
+         RuntimeOf(options.workload).eager && !IsSpread(options.workload.layout);
 }
 
 // Advice takes some forty enactments, and the checkpoints of a plan: two seconds for a graph of this size.

@@ -143,7 +143,8 @@ absl::StatusOr<std::vector<FitWay>> AddWays(Study& study, Workload workload, con
   size_t small = 0;
   while (small < targets.size() && cards[small].parts.front().verdict != Verdict::kDoesNotFit) ++small;
   std::vector<FitWay> ways;
-  if (small < targets.size()) {
+  // Advice is about one card.
+  if (small < targets.size() && !IsSpread(workload.layout)) {
     const Card& target = targets[small];
     workload = OnCard(std::move(workload), target);
     workload.mode = PartsOf(workload.mode).front();

@@ -110,6 +110,11 @@ absl::Status CheckLayout(const Options& options) {
   if (options.workload.mode != Mode::kTraining || options.runtime == Runtime::kOnnxruntime) {
     return UsageError("--ddp, --zero1, --fsdp and --hsdp are about training", {"try: --mode train"});
   }
+  if (options.command == "plan") {
+    return UsageError(
+        "a plan is found for one card",
+        {"try: onnx-mem plan MODEL --budget SIZE -o plan.json, then onnx-mem MODEL --fsdp 8 --plan plan.json"});
+  }
   const bool fsdp = layout.data == DataParallel::kFsdp;
   const bool of_fsdp =
       layout.reshard != Reshard::kDefault || layout.unsharded_type || layout.reduce_type || layout.host;
