@@ -113,6 +113,22 @@ def run_answer(arguments: list[str], folder: str) -> tuple[dict[str, Any], str]:
     return run_json([*arguments, "-o", screen]), _text_of(screen)
 
 
+def run_pictured(arguments: list[str], folder: str) -> tuple[dict[str, Any], str, str]:
+    """(the answer of analyze, its screen, the course of memory as SVG; "" where there is none), from one run.
+
+    Raises:
+      Error: as run_json.
+    """
+    picture = os.path.join(folder, "course.svg")
+    try:
+        answer, screen = run_answer([*arguments, "-o", picture], folder)
+    except Error as e:
+        if e.code != "usage":              # that is: of several batches, or of a saved report
+            raise
+        return *run_answer(arguments, folder), ""
+    return answer, screen, _text_of(picture) if os.path.exists(picture) else ""
+
+
 def _text_of(path: str) -> str:
     with open(path, encoding="utf-8") as f:
         return f.read()

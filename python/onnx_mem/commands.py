@@ -9,7 +9,7 @@ import tempfile
 from typing import Any
 
 from . import _examples
-from ._program import options_of, run_answer, run_emitted
+from ._program import options_of, run_answer, run_emitted, run_pictured
 from ._progress import doing
 from .errors import Error, reported
 from .reports import Comparison, Fit, Plan, Report, answer_of
@@ -79,7 +79,10 @@ def _answered(command: list[str], models: list[Any], args: Any, kwargs: dict[str
             from ._checkpoint.hugging_face import beside
             made.beside = beside(models[0], arguments, made, files.name)
         return made
-    return answer_of(*run_answer(arguments, files.name), arguments, files)
+    if command:
+        return answer_of(*run_answer(arguments, files.name), arguments, files)
+    answer, screen, picture = run_pictured(arguments, files.name)
+    return answer_of(answer, screen, arguments, files, picture)
 
 
 def _is_module(x: Any) -> bool:
