@@ -100,7 +100,8 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 def _headline(found: dict[str, Any]) -> str:
     model = found.get("model") or {}
-    bound = ", ".join(f"{name} {value}" for name, value in (found.get("bindings") or {}).items())
+    bound = ", ".join(f"{name} {value}" for name, value in (found.get("bindings") or {}).items()
+                      if value is not None)
     parts = [model.get("path", "").replace("\\", "/").rsplit("/", 1)[-1],
              f"{model['parameters'] / 1e6:,.1f} M parameters" if "parameters" in model else "", bound]
     return "<div>" + html.escape("   ".join(p for p in parts if p)) + "</div>"
@@ -169,27 +170,34 @@ def _curve(plans: list[dict[str, Any]], chosen: dict[str, Any] | None, budget: i
     if len(plans) < 2:
         return ""
     width, height, left, top = 560, 200, 70, 14
-    most = 1.05 * max(p["device_bytes"] for p in plans)
+    most = 1.02 * max(p["device_bytes"] for p in plans)
+    least = 0.9 * min(p["device_bytes"] for p in plans)
     longest = 1.05 * max([p["time_slowdown"] for p in plans] + [0.01])
 
+    def y_of(count: float) -> float:
+        return top + height * (most - count) / (most - least)
+
     def at(p: dict[str, Any]) -> tuple[float, float]:
-        return left + width * p["time_slowdown"] / longest, top + height * (1 - p["device_bytes"] / most)
+        return left + width * p["time_slowdown"] / longest, y_of(p["device_bytes"])
     out = [f'<svg viewBox="0 0 {left + width + 20} {top + height + 40}" role="img" aria-label="Trade-off of '
            f'{len(plans)} plans" {_SVG.replace("1080px", "650px")}>']
     for tick in range(5):
-        y = top + height * (1 - tick / 4 / 1.05)
+        count = least + (most - least) * tick / 4
+        y = y_of(count)
         out += [f'<line {_LINES["grid"]} x1="{left}" y1="{y:.1f}" x2="{left + width}" y2="{y:.1f}"/>',
-                f'<text x="{left - 8}" y="{y + 4:.1f}" text-anchor="end">{size(round(most / 1.05 * tick / 4))}</text>']
+                f'<text x="{left - 8}" y="{y + 4:.1f}" text-anchor="end">{size(round(count))}</text>']
         x = left + width * tick / 4 / 1.05
-        out.append(f'<text x="{x:.1f}" y="{top + height + 18}" text-anchor="middle">{longest / 1.05 * tick / 4:+.0%}</text>')
+        label = f"{longest / 1.05 * tick / 4:+.0%}"
+        out.append(f'<text x="{x:.1f}" y="{top + height + 18}" text-anchor="middle">{label}</text>')
     out.append(f'<text x="{left + width / 2}" y="{top + height + 36}" text-anchor="middle">time of a step</text>')
-    if budget is not None and budget < most:
-        y = top + height * (1 - budget / most)
+    if budget is not None and least < budget < most:
+        y = y_of(budget)
         out += [f'<line {_LINES["limit"]} x1="{left}" y1="{y:.1f}" x2="{left + width}" y2="{y:.1f}"/>',
                 f'<text x="{left + width}" y="{y - 4:.1f}" text-anchor="end">budget {size(budget)}</text>']
     for p in plans:
         (x, y), mark = at(p), p is chosen
-        out.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{6 if mark else 4}" fill="{"#d55e00" if mark else "#0072b2"}">'
+        dot = 'r="6" fill="#d55e00"' if mark else 'r="4" fill="#0072b2"'
+        out.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" {dot}>'
                    f"<title>{html.escape(p['label'])}: {size(p['device_bytes'])}, {p['time_slowdown']:+.1%}</title>"
                    "</circle>")
     return "".join(out) + "</svg>"

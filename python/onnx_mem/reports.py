@@ -120,8 +120,8 @@ class Answer:
 
     @reported
     def save(self, path: Path) -> pathlib.Path:
-        """Writes this answer, in the form of the path's suffix: .json (read again by the program, and by compare), .html
-        (the page), .txt (the screen), .svg, .md, .csv ... as `onnx-mem -o` does. Returns the path.
+        """Writes this answer in the form of the path's suffix, and returns the path: .json (analyze and compare read it
+        again), .html (the page), .txt (the screen), .svg, .md, .csv ... as `onnx-mem -o` does.
 
         Raises:
           Error: "changed" where the model's file is another one by now; the program's own.
