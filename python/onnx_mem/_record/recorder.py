@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves
 
+from .. import _progress
 from .._examples import examples
 from .._fake.compiled import compiled_calls
 from .._fake.inputs import FreeDims, free_dims, input_names
@@ -216,6 +217,8 @@ def _programs(model: torch.nn.Module, inputs: Any, runs: Any, mode: str,
     model.train(mode == "train")
 
     def run(n: Any, length: Any, watch: Any, last: bool = False) -> Any:
+        at = f", {runs.free.name} {length}" if length else ""
+        _progress.step(f"{mode} {precision or ''}".rstrip() + f", batch {n}{at}")
         x, kw = runs.inputs(inputs, n, length)
         if watch:
             return program_of(observe(model, x, kw, mode == "train", check_state=last, precision=precision))
