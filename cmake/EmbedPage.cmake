@@ -7,7 +7,7 @@
 # this style and this script alone, by their SHA-256.
 cmake_minimum_required(VERSION 3.25)
 
-set(scripts format data series squarify lifetimes_layout dom timeline lifetimes treemap tables plans main)
+set(scripts format data series squarify lifetimes_layout dom timeline lifetimes treemap tables plans view render main)
 
 set(script "(function () {\n\"use strict\";\n")
 foreach(name IN LISTS scripts)

@@ -85,8 +85,8 @@ export function layeredCanvas(parent, height, label, draw, drawOver) {
 }
 
 // Colours of the style sheet, which knows light from dark.
-export function readColours() {
-  const style = getComputedStyle(document.documentElement);
+export function readColours(root) {
+  const style = getComputedStyle(root);
   const of = (name) => style.getPropertyValue("--" + name).trim();
   const categories = [];
   for (let c = 0; c < 10; ++c) categories.push(of("c" + c));

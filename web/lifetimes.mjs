@@ -11,7 +11,7 @@ const LIFETIMES_BOTTOM = 26;
 const MOST_HITS_LISTED = 8;
 
 export function makeLifetimes(view) {
-  const parent = document.getElementById("lifetimes-chart");
+  const parent = view.part("lifetimes-chart");
   const bottom = LIFETIMES_HEIGHT - LIFETIMES_BOTTOM;
   let placed = null;
   let placedFor = null;
@@ -144,16 +144,16 @@ export function makeLifetimes(view) {
         element("span", {class: "n"}, formatBytes(view.run.buffers.bytes[i]))))));
     layers.redraw();
   };
-  document.getElementById("find").replaceChildren(element("label", {for: "find-box"}, "Find a tensor"), input, message,
+  view.part("find").replaceChildren(element("label", {for: "find-box"}, "Find a tensor"), input, message,
                                                   list);
   return {
     layers,
     newRun: () => {
       if (input.value !== "") search();
-      const note = document.querySelector("#lifetimes .addresses");
+      const note = view.root.querySelector("#lifetimes .addresses");
       if (note) note.remove();
       if (!place().simulated) {
-        document.querySelector("#lifetimes .hint").after(element("p", {class: "hint addresses"},
+        view.root.querySelector("#lifetimes .hint").after(element("p", {class: "hint addresses"},
             "This run's allocator tells no addresses: tensors are stacked at their exact sizes."));
       }
     },
@@ -169,7 +169,7 @@ export function makeLifetimes(view) {
 
 // The chosen tensor: what it is, and why it is alive.
 export function showTensor(view) {
-  const parent = document.getElementById("tensor-detail");
+  const parent = view.part("tensor-detail");
   if (view.buffer === null) {
     parent.replaceChildren();
     return;

@@ -25,7 +25,7 @@ export function ratioTicks(most) {
 }
 
 export function makePlans(view, data) {
-  const section = document.getElementById("plans");
+  const section = view.part("plans");
   if (data.plans.length === 0) return;
   section.hidden = false;
   const onDevice = data.budgetOn === "device";
@@ -85,7 +85,7 @@ export function makePlans(view, data) {
     return point;
   });
   svg.append(...points);
-  document.getElementById("plan-curve").replaceChildren(svg);
+  view.part("plan-curve").replaceChildren(svg);
 
   const choose = (plan) => {
     points.forEach((point, i) => point.setAttribute("aria-pressed", String(data.plans[i] === plan)));
@@ -111,7 +111,7 @@ export function makePlans(view, data) {
       parts.push(element("details", {}, element("summary", {}, "PyTorch code that applies it"), copy,
                          element("pre", {}, plan.code)));
     }
-    document.getElementById("plan-detail").replaceChildren(...parts);
+    view.part("plan-detail").replaceChildren(...parts);
   };
   choose(data.plans.find((plan) => plan.chosen) || data.plans[0]);
 }

@@ -156,7 +156,7 @@ export function stepInWords(view, step) {
 }
 
 export function makeTimeline(view) {
-  const parent = document.getElementById("timeline-chart");
+  const parent = view.part("timeline-chart");
   const bottom = TIMELINE_HEIGHT - TIMELINE_BOTTOM;
   const most = () => {
     const {limitBytes, peakBytes} = view.run;
@@ -283,7 +283,7 @@ export function makeTimeline(view) {
 
 // What is alive at the chosen step, in words and as a list.
 export function showStep(view) {
-  const parent = document.getElementById("step-detail");
+  const parent = view.part("step-detail");
   const {run, step} = view;
   const text = stepText(run, step);
   const alive = aliveAt(run, step);

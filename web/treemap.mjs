@@ -66,8 +66,8 @@ function nodeAt(node, path) {
 }
 
 export function makeTreemap(view) {
-  const parent = document.getElementById("treemap");
-  const controls = document.getElementById("treemap-controls");
+  const parent = view.part("treemap");
+  const controls = view.part("treemap-controls");
   let measure = "peak";
   let path = "";
 
@@ -120,19 +120,19 @@ export function makeTreemap(view) {
                                       : treeOf(view, choices.find(([key]) => key === measure)[2]);
     const at = nodeAt(root, path);
     path = at.path;
-    const crumbs = element("nav", {class: "crumbs", "aria-label": "Modules"});
+    const trail = element("nav", {class: "trail", "aria-label": "Modules"});
     const parts = path === "" ? [] : path.split(".");
-    const crumb = (text, to) => element("button", {type: "button", class: "link", onclick: () => {
+    const trailPart = (text, to) => element("button", {type: "button", class: "link", onclick: () => {
       path = to;
       render();
     }}, text);
-    crumbs.append(crumb("model", ""));
-    parts.forEach((part, i) => crumbs.append(" › ", crumb(part, parts.slice(0, i + 1).join("."))));
-    crumbs.append(element("span", {class: "soft"}, "  " + formatBytes(at.value)));
+    trail.append(trailPart("model", ""));
+    parts.forEach((part, i) => trail.append(" › ", trailPart(part, parts.slice(0, i + 1).join("."))));
+    trail.append(element("span", {class: "soft"}, "  " + formatBytes(at.value)));
     controls.replaceChildren(radioRow("measure", "Area is", has.map(([key, title]) => [key, title]), measure, (key) => {
       measure = key;
       render();
-    }), crumbs);
+    }), trail);
     parent.style.height = TREEMAP_HEIGHT + "px";
     const children = at.children.length > 0 ? at.children : [at];
     const boxes = [];

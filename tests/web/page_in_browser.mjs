@@ -106,7 +106,7 @@ try {
     assert.match(await page.evaluate(text("#step-detail h3")), /the peak/);
     await page.evaluate("document.querySelector('#treemap button.box').focus()");
     await page.evaluate("document.activeElement.click()");
-    assert.match(await page.evaluate(text(".crumbs")), /model ›/);
+    assert.match(await page.evaluate(text(".trail")), /model ›/);
   });
 
   await check("the run switch shows the inference", resnet, {}, async (page) => {
@@ -158,7 +158,7 @@ try {
     assert.match(await page.evaluate(text("#answer")), /Training needs/);
     assert.ok(await page.evaluate("document.querySelector('svg.static').getBoundingClientRect().height > 100"));
     assert.ok(await page.evaluate("document.querySelectorAll('#table-layers tbody tr').length > 10"));
-    assert.ok(await page.evaluate("!document.documentElement.classList.contains('scripted')"));
+    assert.ok(await page.evaluate("!document.querySelector('main').classList.contains('scripted')"));
   });
 
   await check("the page tells what would save most, and where the steps stand", resnet, {}, async (page) => {
