@@ -1,8 +1,15 @@
-// A report page draws itself; the view is kept in its address.
+// A report page draws itself; its address keeps the view.
 import {renderPage} from "./render.mjs";
 
 function start() {
-  renderPage(document.querySelector("main"), document);
+  let kept = location.hash;
+  const page = renderPage(document.querySelector("main"), document, {fragment: kept, onView: (fragment) => {
+    kept = fragment;
+    history.replaceState(null, "", fragment === "" ? location.pathname + location.search : fragment);
+  }});
+  window.addEventListener("hashchange", () => {
+    if (location.hash !== kept) page.show(location.hash);
+  });
 }
 
 if (typeof document !== "undefined") start();
