@@ -36,8 +36,8 @@ function signed(bytes) {
 // A bar to the right of the middle for more, to the left for less.
 function changeBar(category, change, most) {
   const width = most === 0 ? 0 : 50 * Math.abs(change) / most;
-  return svgElement("svg", {class: "share-bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true"},
-                    svgElement("rect", {class: "fill-c" + category, x: change < 0 ? 50 - width : 50, width, height: 10}),
+  return svgElement("svg", {viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true"},
+                    svgElement("rect", {class: "c" + category, x: change < 0 ? 50 - width : 50, width, height: 10}),
                     svgElement("path", {class: "line-soft", d: "M50 0v10", "vector-effect": "non-scaling-stroke"}));
 }
 

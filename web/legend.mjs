@@ -8,17 +8,13 @@ const SHAPES = {
   limit: [["path", {class: "line-limit", d: "M0 6h18", "stroke-dasharray": "5 3"}]],
   base: [["path", {class: "line-soft", d: "M0 6h18", "stroke-dasharray": "5 3"}]],
   outline: [["path", {class: "line-text", d: "M1 9V5h5V2h6v4h5v3"}]],
-  found: [["rect", {class: "fill-mark", width: 18, height: 12}]],
   foundStep: [["path", {class: "fill-mark", d: "M7 2h4v8h-4z"}]],
   free: [["rect", {class: "fill-free", width: 18, height: 12}]],
   chosen: [["rect", {class: "line-text", x: 1, y: 1, width: 16, height: 10, "stroke-width": 2}]],
-  window: [["rect", {class: "fill-window", x: 4, width: 10, height: 12}], ["path", {class: "line-mark", d: "M4.5 0v12M13.5 0v12"}]],
   front: [["path", {class: "line-accent", d: "M0 9L18 3"}]],
   plan: [["circle", {class: "fill-accent", cx: 9, cy: 6, r: 4.5}]],
   worse: [["circle", {class: "line-soft", cx: 9, cy: 6, r: 4}]],
   chosenPlan: [["circle", {class: "fill-no line-text", cx: 9, cy: 6, r: 4.5}]],
-  more: [["rect", {class: "fill-grew", width: 18, height: 12}]],
-  less: [["rect", {class: "fill-shrank", width: 18, height: 12}]],
 };
 
 export function mark(kind) {

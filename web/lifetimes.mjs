@@ -11,16 +11,16 @@ import {setStepAttributes, stepScale, WINDOW} from "./steps.mjs";
 const LIFETIMES_HEIGHT = 420;
 const LIFETIMES_TOP = 8;
 const LIFETIMES_BOTTOM = 26;
-const NOT_FOUND = 0.16, HIDDEN = 0.12;  // how much of its colour a rectangle keeps
+const NOT_FOUND = 0.16, HIDDEN = 0.12, EDGE = 0.6;  // how much of its colour a rectangle keeps
 
 // All rectangles as pixels of an image of `width` x `height`.
 function paintBuffers(view, placed, image, width, height) {
   const b = view.run.buffers;
-  const {free} = view.colours;
+  const {free, surface} = view.colours;
   const pixels = new Uint32Array(image.data.buffer).fill(pixelOf(free));
   const shades = view.colours.categories.map((colour, c) => {
     const part = view.hidden.has(c) ? HIDDEN : 1;
-    return [pixelOf(colour, free, part * NOT_FOUND), pixelOf(colour, free, part)];
+    return [part * NOT_FOUND, part].map((of) => [pixelOf(colour, free, of), pixelOf(colour, surface, of * EDGE)]);
   });
   const {from, to} = view;
   const across = width / (to - from), upwards = height / Math.max(1, placed.height);
@@ -28,10 +28,11 @@ function paintBuffers(view, placed, image, width, height) {
     if (b.end[i] <= from || b.begin[i] >= to) continue;
     const left = (Math.max(b.begin[i], from) - from) * across, right = (Math.min(b.end[i], to) - from) * across;
     const top = height - (placed.address[i] + b.bytes[i]) * upwards, bottom = height - placed.address[i] * upwards;
-    const shade = shades[b.category[i]][view.found === null || view.found.has.has(i) ? 1 : 0];
-    // A line between neighbours where there is room for it.
-    fillRectangle(pixels, width, height, left, top + (bottom - top > 4 ? 1 : 0), right - (right - left > 4 ? 1 : 0), bottom,
-                  shade);
+    const [shade, edge] = shades[b.category[i]][view.found === null || view.found.has.has(i) ? 1 : 0];
+    fillRectangle(pixels, width, height, left, top, right, bottom, shade);
+    // A paler edge between neighbours where there is room for it; grey would be free memory.
+    if (bottom - top > 4) fillRectangle(pixels, width, height, left, top, right, top + 1, edge);
+    if (right - left > 4) fillRectangle(pixels, width, height, right - 1, top, right, bottom, edge);
   }
 }
 

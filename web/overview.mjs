@@ -3,7 +3,7 @@
 import {layeredCanvas} from "./dom.mjs";
 import {formatCount} from "./format.mjs";
 import {drawStack} from "./stack.mjs";
-import {BYTES, CHART_LEFT, CHART_RIGHT} from "./steps.mjs";
+import {addKeys, BYTES, CHART_LEFT, CHART_RIGHT} from "./steps.mjs";
 
 const OVERVIEW_HEIGHT = 44;
 const GRIP = 7;  // pixels beside an edge that hold it
@@ -100,18 +100,10 @@ export function makeOverview(view) {
   });
   canvas.addEventListener("pointercancel", () => (drag = null));
   canvas.addEventListener("dblclick", () => view.zoomTo(0, count()));
-  canvas.addEventListener("keydown", (event) => {
-    const some = (view.to - view.from) * (event.shiftKey ? 1 : 0.1);
-    const keys = {
-      ArrowLeft: () => view.panBy(-Math.max(1, some)), ArrowDown: () => view.panBy(-Math.max(1, some)),
-      ArrowRight: () => view.panBy(Math.max(1, some)), ArrowUp: () => view.panBy(Math.max(1, some)),
-      PageUp: () => view.panBy(view.from - view.to), PageDown: () => view.panBy(view.to - view.from),
-      Home: () => view.panBy(-count()), End: () => view.panBy(count()),
-      "+": () => view.zoomBy(0.5), "=": () => view.zoomBy(0.5), "-": () => view.zoomBy(2), 0: () => view.zoomTo(0, count()),
-    };
-    if (!keys[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    keys[event.key]();
+  const by = (sign) => (event) => view.panBy(sign * Math.max(1, (view.to - view.from) * (event.shiftKey ? 1 : 0.1)));
+  addKeys(view, canvas, {
+    ArrowLeft: by(-1), ArrowDown: by(-1), ArrowRight: by(1), ArrowUp: by(1), Home: () => view.panBy(-count()),
+    End: () => view.panBy(count()), PageUp: () => view.panBy(view.from - view.to), PageDown: () => view.panBy(view.to - view.from),
   });
   return {
     layers,

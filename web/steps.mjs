@@ -104,28 +104,24 @@ export function addStepControls(view, layers, hover, pick) {
     const around = stepScale(view, layers.size.width).step(at(event)[0]);
     view.zoomTo(...zoomed(view.from, view.to, around, event.deltaY > 0 ? 1.25 : 0.8, view.run.steps.count));
   }, {passive: false});
+  const by = (steps) => (event) => view.goTo(view.step + steps * (event.shiftKey ? 10 : 1));
+  addKeys(view, canvas, {
+    ArrowLeft: by(-1), ArrowDown: by(-1), ArrowRight: by(1), ArrowUp: by(1), PageUp: by(-10), PageDown: by(10),
+    Home: () => view.goTo(0), End: () => view.goTo(view.run.steps.count - 1),
+  });
+}
+
+// `keys`: what each does, beside those that every picture over steps has.
+export function addKeys(view, canvas, keys) {
+  const toPeak = () => view.goTo(view.run.peakStep);
+  const all = {
+    p: toPeak, P: toPeak, "+": () => view.zoomBy(0.5), "=": () => view.zoomBy(0.5), "-": () => view.zoomBy(2),
+    0: () => view.zoomTo(0, view.run.steps.count), ...keys,
+  };
   canvas.addEventListener("keydown", (event) => {
-    const far = event.shiftKey ? 10 : 1;
-    const zoom = (factor) => view.zoomBy(factor);
-    const keys = {
-      ArrowLeft: () => view.goTo(view.step - far),
-      ArrowRight: () => view.goTo(view.step + far),
-      ArrowDown: () => view.goTo(view.step - far),
-      ArrowUp: () => view.goTo(view.step + far),
-      PageUp: () => view.goTo(view.step - 10),
-      PageDown: () => view.goTo(view.step + 10),
-      Home: () => view.goTo(0),
-      End: () => view.goTo(view.run.steps.count - 1),
-      p: () => view.goTo(view.run.peakStep),
-      P: () => view.goTo(view.run.peakStep),
-      "+": () => zoom(0.5),
-      "=": () => zoom(0.5),
-      "-": () => zoom(2),
-      0: () => view.zoomTo(0, view.run.steps.count),
-    };
-    if (!keys[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!all[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    keys[event.key]();
+    all[event.key](event);
   });
 }
 

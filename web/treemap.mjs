@@ -68,13 +68,18 @@ function nodeAt(node, path) {
   return node;
 }
 
+// The colour of a band, tinted so that text reads on it.
+function tintOf(kind) {
+  return "color-mix(in srgb, var(--c" + kind + ") var(--tint), var(--surface))";
+}
+
 // Bands across a box, as wide as its categories are large.
 export function bandsOf(kinds) {
   const whole = kinds.reduce((sum, [, value]) => sum + value, 0);
   let from = 0;
   return kinds.map(([kind, value]) => {
     const to = from + 100 * value / whole;
-    const band = "var(--t" + kind + ") " + from.toFixed(1) + "% " + to.toFixed(1) + "%";
+    const band = tintOf(kind) + " " + from.toFixed(1) + "% " + to.toFixed(1) + "%";
     from = to;
     return band;
   }).join(", ");
@@ -83,7 +88,7 @@ export function bandsOf(kinds) {
 // A square in the tint of a band.
 function bandKey(kind) {
   const key = element("i", {class: "key"});
-  key.style.background = "var(--t" + kind + ")";
+  key.style.background = tintOf(kind);
   return key;
 }
 

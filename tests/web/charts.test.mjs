@@ -113,7 +113,8 @@ test("a treemap of changes tells what grew and what shrank", () => {
 });
 
 test("bands of a box are as wide as its categories are large", () => {
-  assert.equal(bandsOf([[5, 60], [0, 20]]), "var(--t5) 0.0% 75.0%, var(--t0) 75.0% 100.0%");
+  const tint = (kind) => "color-mix(in srgb, var(--c" + kind + ") var(--tint), var(--surface))";
+  assert.equal(bandsOf([[5, 60], [0, 20]]), tint(5) + " 0.0% 75.0%, " + tint(0) + " 75.0% 100.0%");
 });
 
 test("the window of the overview is held by its edges, moved from within, chosen anew from outside", () => {
