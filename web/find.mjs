@@ -1,4 +1,5 @@
-// The search box above the timeline: tensors, modules and operators. What is found stays in colour in all pictures.
+// The search box above the timeline: tensors, modules and operators. What is found stays in full
+// colour in the timeline, its overview and the lifetimes.
 import {bufferName} from "./data.mjs";
 import {colourKey, element} from "./dom.mjs";
 import {formatBytes, formatCount} from "./format.mjs";

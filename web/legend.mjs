@@ -9,6 +9,7 @@ const SHAPES = {
   base: [["path", {class: "line-soft", d: "M0 6h18", "stroke-dasharray": "5 3"}]],
   outline: [["path", {class: "line-text", d: "M1 9V5h5V2h6v4h5v3"}]],
   foundStep: [["path", {class: "fill-mark", d: "M7 2h4v8h-4z"}]],
+  pale: [["rect", {class: "fill-mark", width: 18, height: 12, opacity: 0.22}]],
   free: [["rect", {class: "fill-free", width: 18, height: 12}]],
   chosen: [["rect", {class: "line-text", x: 1, y: 1, width: 16, height: 10, "stroke-width": 2}]],
   front: [["path", {class: "line-accent", d: "M0 9L18 3"}]],

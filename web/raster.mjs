@@ -1,9 +1,9 @@
 // Rectangles as pixels. Tens of thousands of them as paths of a canvas take a good part of a second without a graphics
 // card; written into the pixels they take some milliseconds.
 
-// "#rrggbb" as a pixel of a canvas, of which `alpha` covers `ground`.
+// "#rrggbb" or "#rgb" as a pixel of a canvas, of which `alpha` covers `ground`.
 export function pixelOf(colour, ground = colour, alpha = 1) {
-  const part = (text, i) => parseInt(text.slice(1 + 2 * i, 3 + 2 * i), 16);
+  const part = (text, i) => (text.length === 4 ? 17 * parseInt(text[1 + i], 16) : parseInt(text.slice(1 + 2 * i, 3 + 2 * i), 16));
   const mixed = [0, 1, 2].map((i) => Math.round(alpha * part(colour, i) + (1 - alpha) * part(ground, i)));
   return (0xff000000 | mixed[2] << 16 | mixed[1] << 8 | mixed[0]) >>> 0;
 }

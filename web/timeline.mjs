@@ -49,8 +49,17 @@ export function drawByteAxis(context, size, most, y, colours) {
   context.textBaseline = "alphabetic";
 }
 
+// Words with a halo, so that no line crosses them.
+function drawWords(context, words, x, y, colours) {
+  context.strokeStyle = colours.surface;
+  context.lineWidth = 4;
+  context.strokeText(words, x, y);
+  context.lineWidth = 1;
+  context.fillText(words, x, y);
+}
+
 // A dashed line with words on it.
-export function drawLevel(context, size, height, text, colour) {
+function drawLevel(context, size, height, text, colour, colours) {
   context.strokeStyle = colour;
   context.setLineDash([6, 4]);
   context.beginPath();
@@ -60,7 +69,7 @@ export function drawLevel(context, size, height, text, colour) {
   context.setLineDash([]);
   context.fillStyle = colour;
   context.textAlign = "right";
-  context.fillText(text, size.width - CHART_RIGHT - 2, height - 5);
+  drawWords(context, text, size.width - CHART_RIGHT - 2, height - 5, colours);
 }
 
 // A triangle on top of the peak at `x`, and its size beside it.
@@ -74,12 +83,7 @@ export function drawPeak(context, size, x, height, bytes, colours) {
   context.font = "600 12px system-ui, sans-serif";
   const left = x > size.width / 2;
   context.textAlign = left ? "right" : "left";
-  const label = ["peak " + formatBytes(bytes), x + (left ? -8 : 8), Math.max(12, height - 7)];
-  context.strokeStyle = colours.surface;  // a halo, so that no line crosses the words
-  context.lineWidth = 4;
-  context.strokeText(...label);
-  context.lineWidth = 1;
-  context.fillText(...label);
+  drawWords(context, "peak " + formatBytes(bytes), x + (left ? -8 : 8), Math.max(12, height - 7), colours);
 }
 
 export function makeTimeline(view) {
@@ -111,7 +115,7 @@ export function makeTimeline(view) {
     if (view.foundSeries) drawStack(context, view.foundSeries, [view.from, view.to], place, colours);
     drawFound(context, scale, y);
     drawPhases(context, view, size, colours, TIMELINE_TOP, bottom);
-    for (const level of levelsOf(view)) drawLevel(context, size, y(level.bytes), level.words, colours[level.colour]);
+    for (const level of levelsOf(view)) drawLevel(context, size, y(level.bytes), level.words, colours[level.colour], colours);
     if (view.from <= run.peakStep && run.peakStep < view.to && view.hidden.size === 0) {
       const x = (scale.x(run.peakStep) + scale.x(run.peakStep + 1)) / 2;
       drawPeak(context, size, x, y(run.peakBytes), run.peakBytes, colours);
@@ -142,11 +146,11 @@ export function makeTimeline(view) {
       setStepAttributes(view, layers.over);
       level >= WINDOW ? layers.redraw() : layers.redrawOver();
     },
-    newRun: () => {
-      const items = [["peak", "peak"], ["step", "chosen step"], ["phase", "begin of a phase"],
-                     ...levelsOf(view).map((level) => [level.mark, level.what]),
-                     ["foundStep", "found step"]];
-      view.part("timeline-marks").replaceChildren(legendOf(items));
+    newSearch: () => {
+      const found = view.found === null ? [] : [["foundStep", "found step"], ["pale", "pale: not found"]];
+      view.part("timeline-marks").replaceChildren(legendOf([
+          ["peak", "peak"], ["step", "chosen step"], ["phase", "begin of a phase"],
+          ...levelsOf(view).map((level) => [level.mark, level.what]), ...found]));
     },
   };
 }

@@ -140,6 +140,7 @@ test("rectangles side by side share no pixel and leave none out", () => {
   assert.ok(pixels.every((pixel) => pixel === 8));
   assert.equal(pixelOf("#0072b2"), 0xffb27200);
   assert.equal(pixelOf("#ffffff", "#000000", 0.5), 0xff808080);
+  assert.equal(pixelOf("#fa0"), pixelOf("#ffaa00"));
 });
 
 test("a limit far above the curve is not drawn, the peak without a plan is", () => {
