@@ -46,7 +46,8 @@ function changesTable(view, runs, allSeries) {
   const most = Math.max(0, ...rows.flatMap((row) => row.changes.map(Math.abs)));
   const several = runs.length > 2;
   const number = (text) => element("td", {class: "n"}, text);
-  const change = (of, from) => number(signed(of) + (from > 0 && of !== 0 && !several ? " (" + (of > 0 ? "+" : "−") + formatShare(Math.abs(of), from) + ")" : ""));
+  const share = (of, from) => " (" + ((of > 0 ? "+" : "−") + formatShare(Math.abs(of), from)).replace(/.</, "<") + ")";
+  const change = (of, from) => number(signed(of) + (from > 0 && of !== 0 && !several ? share(of, from) : ""));
   const total = {bytes: runs.map((run) => run.peakBytes), changes: runs.slice(1).map((run) => run.peakBytes - runs[0].peakBytes)};
   const sides = runs.map((_, i) => (i === 0 ? "base" : several ? "head " + i : "head"));
   const row = (head, {bytes, changes}, kind, bar) => element("tr", {class: kind}, element("th", {scope: "row"}, ...head),
@@ -104,9 +105,11 @@ export function makeCompare(view, choose) {
     view.part("compare-changes").replaceChildren(changesTable(view, group, allSeries));
     view.part("compare-marks").replaceChildren(legendOf([...used.map((c) => [colourKey(c), view.categories[c]]),
         ["outline", "the base, stretched to the steps of the head"], ["peak", "peak"], ["phase", "begin of a phase"]]));
+    view.part("compare-body").classList.toggle("several", group.length > 2);
     sides.forEach((side) => side.layers.redraw());
   };
   return {
+    layers: {redrawOver: () => {}, redrawNow: () => sides.forEach((side) => side.layers.redrawNow())},
     newRun: () => {
       if (!group.includes(view.run)) show();
       for (const side of sides) {

@@ -57,7 +57,6 @@ export function renderPage(element, source, {fragment = "", onView = null} = {})
   const main = source.querySelector("main");
   if (main !== element) element.replaceChildren(...main.childNodes);
   element.classList.add("scripted");
-  element.classList.toggle("has-picture", element.querySelector(".picture svg") !== null);
   makeTables(element);
   const data = readData(JSON.parse(source.getElementById("page-data").textContent));
   if (data === null) {
@@ -74,10 +73,10 @@ export function renderPage(element, source, {fragment = "", onView = null} = {})
   if (data.runs.some((run) => run.base !== null)) view.charts.unshift(makeCompare(view, chooseRun));
   const show = (to) => showFragment(view, data, to, choosePlan, chooseRun);
   show(fragment);
-  const scheme = matchMedia("(prefers-color-scheme: dark)");
-  scheme.addEventListener("change", view.recolour);
+  const looks = ["(prefers-color-scheme: dark)", "print"].map((query) => matchMedia(query));
+  looks.forEach((look) => look.addEventListener("change", view.recolour));
   return {show, close: () => {
-    scheme.removeEventListener("change", view.recolour);
+    looks.forEach((look) => look.removeEventListener("change", view.recolour));
     view.close();
     element.replaceChildren();
   }};

@@ -146,6 +146,11 @@ export function makeTimeline(view) {
       setStepAttributes(view, layers.over);
       level >= WINDOW ? layers.redraw() : layers.redrawOver();
     },
+    newRun: () => {
+      // The picture made of lines, which paper shows, is of the page's first run.
+      const drawn = view.data.plans.length === 0 && view.run === view.data.runs[0] && view.root.querySelector(".picture svg");
+      view.root.classList.toggle("has-picture", Boolean(drawn));
+    },
     newSearch: () => {
       const found = view.found === null ? [] : [["foundStep", "found step"], ["pale", "pale: not found"]];
       view.part("timeline-marks").replaceChildren(legendOf([

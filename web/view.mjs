@@ -152,7 +152,7 @@ export function makeView(root, data, onView) {
   addChoices(view);
   view.recolour = () => {
     view.colours = readColours(root);
-    view.redraw(BYTES);
+    view.charts.forEach((chart) => chart.layers && chart.layers.redrawNow());  // at once: paper does not wait
   };
   return view;
 }
