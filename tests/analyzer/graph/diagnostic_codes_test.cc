@@ -19,7 +19,7 @@ constexpr Code kAll[] = {
 #undef CODE
 };
 
-constexpr char kPage[] = ONNX_MEM_SOURCE_DIR "/docs/diagnostics.md";
+constexpr char kPage[] = ONNX_MEM_SOURCE_DIR "/docs/reference/codes.md";
 
 std::string Page() {
   std::string text =
