@@ -34,8 +34,7 @@ def faults(root: pathlib.Path, page: pathlib.Path) -> list[str]:
         elif anchor and file.suffix == ".md" and anchor not in anchors(file.read_text()):
             found.append(f"{target}: no such heading")
     if page == root / "README.md" or root / "docs" in page.parents:
-        without_paths = re.sub(r"(studies|testdata)/[\w./-]+", "", text)
-        found += [f"a date: {date}" for date in DATE.findall(without_paths)]
+        found += [f"a date: {date}" for date in DATE.findall(text)]
     if page == root / "README.md" and (lines := text.count("\n")) > FRONT_LINES:
         found.append(f"{lines} lines, more than {FRONT_LINES}")
     return [f"{page.relative_to(root)}: {fault}" for fault in found]
