@@ -22,8 +22,7 @@ MODELS = os.path.join(ROOT, "testdata/models")
 BATCH = 64
 
 # A file of testdata/models, and the torchvision model that it was exported from.
-FILES = [("resnet50.train.ts.op17", "resnet50"), ("resnet50.eval.ts.op17", "resnet50"),
-         ("vit_b_16.train.ts.op17", "vit_b_16")]
+FILES = [("resnet50.train.ts.op17", "resnet50"), ("vit_b_16.train.ts.op17", "vit_b_16")]
 
 # Programs of the other tools. {path}, {light}, {batch}, {name}: the file, the same as it is in the tree, the
 # batch, the torchvision model.
