@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs onnx-mem and other tools side by side on the same files, and writes the tables of docs/explanation/performance.md.
+"""Runs onnx-mem and other tools side by side on the same files, and writes the tables of studies/performance.md.
 
 usage: scripts/measure_speed.py BUILD [--quick]
 
@@ -17,12 +17,13 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-DOCUMENT = os.path.join(ROOT, "docs/explanation/performance.md")
+DOCUMENT = os.path.join(ROOT, "studies/performance.md")
 MODELS = os.path.join(ROOT, "testdata/models")
 BATCH = 64
 
 # A file of testdata/models, and the torchvision model that it was exported from.
-FILES = [("resnet50.train.ts.op17", "resnet50"), ("vit_b_16.train.ts.op17", "vit_b_16")]
+FILES = [("resnet50.train.ts.op17", "resnet50"), ("resnet50.eval.ts.op17", "resnet50"),
+         ("vit_b_16.train.ts.op17", "vit_b_16")]
 
 # Programs of the other tools. {path}, {light}, {batch}, {name}: the file, the same as it is in the tree, the
 # batch, the torchvision model.
