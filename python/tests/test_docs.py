@@ -2,8 +2,9 @@
 import pathlib
 import re
 
-import onnx_mem
 import pytest
+
+import onnx_mem
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torchvision")
@@ -22,6 +23,7 @@ def test_lines_run(page: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pyte
     for model in ROOT.glob("testdata/*/*.onnx"):
         (tmp_path / model.name).symlink_to(model)
     monkeypatch.chdir(tmp_path)
-    model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(8 * 14 * 14, 10))
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.Flatten(),
+                                torch.nn.Linear(8 * 14 * 14, 10))
     exec(compile(lines_of(page), str(page), "exec"),
          {"torch": torch, "onnx_mem": onnx_mem, "model": model, "x": torch.randn(2, 3, 16, 16)})

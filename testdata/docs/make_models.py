@@ -1,13 +1,16 @@
-"""Writes the models of the documents that testdata/models has not: PYTHONPATH=python python testdata/docs/make_models.py
+"""Writes the models of the documents that testdata/models has not.
+
+    PYTHONPATH=python python testdata/docs/make_models.py
 
 llama2_7b.bf16.record.onnx: a record of Llama 2 7B (the sizes of transformers' LlamaConfig) in bfloat16, from the meta
 device, its length free. Without its graph, which is larger. Minutes.
 """
 import pathlib
 
-import onnx_mem
 import torch
 import transformers
+
+import onnx_mem
 from onnx_mem import exporting
 from onnx_mem.metadata import attach
 
