@@ -1,5 +1,10 @@
+<<<<<<< HEAD
 """The program's commands, every option a keyword. Made by scripts/reference: docs/reference.md says what each means."""
 from collections.abc import Callable, Mapping, Sequence
+=======
+"""The program's commands, every option a keyword. Made by scripts/reference; see docs/reference/options.md."""
+from collections.abc import Mapping, Sequence
+>>>>>>> h-docs
 from os import PathLike
 from pathlib import Path as WrittenPath
 from typing import Literal, TypeVar
