@@ -16,7 +16,7 @@ import tempfile
 def main() -> None:
     program, root = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
     text = (root / "SKILL.md").read_text()
-    assert re.match(r"---\nname: onnx-mem\ndescription: >-\n(  .*\n)+---\n", text), "a name and a description come first"
+    assert re.match(r"---\nname: onnx-mem\ndescription: >-\n(  .*\n)+---\n", text), "name and description come first"
     named = set(re.findall(r"`onnx-mem (\w+) (?:MODEL|BEFORE|COMMAND)", text))
     listed = subprocess.run([program, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
     assert named == {"fit", "plan", "compare", "check", "help"}, named
