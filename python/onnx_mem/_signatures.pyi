@@ -1,5 +1,5 @@
 <<<<<<< HEAD
-"""The program's commands, every option a keyword. Made by scripts/reference: docs/reference.md says what each means."""
+"""The program's commands, every option a keyword. Made by scripts/reference: docs/reference/options.md says what each means."""
 from collections.abc import Callable, Mapping, Sequence
 =======
 """The program's commands, every option a keyword. Made by scripts/reference; see docs/reference/options.md."""
