@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/dag.h"
 #include "analyzer/onnx/build/import.h"
 
 namespace onnx_mem {

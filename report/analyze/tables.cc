@@ -72,8 +72,6 @@ Table TensorTable(const Graph& graph) {
   table.rows.reserve(graph.tensors.size());
   for (const Tensor& tensor : graph.tensors) {
     const Node* maker = tensor.producer.valid() ? &graph.nodes[tensor.producer] : nullptr;
-    const Node* reader = tensor.consumers.empty() ? nullptr : &graph.nodes[tensor.consumers.front()];
-    const Node* owner = maker ? maker : reader;
     Row& row = table.rows.emplace_back();
     row.reserve(table.columns.size());
     row.emplace_back(ShownName(tensor));
@@ -81,12 +79,8 @@ Table TensorTable(const Graph& graph) {
     row.emplace_back(tensor.shape);
     row.emplace_back(std::string(NameOf(tensor.role)));
     row.push_back(CellOf(NumBytes(tensor.shape, tensor.dtype)));
-    if (!maker) {
-      row.emplace_back();
-    } else {
-      row.emplace_back(maker->name.empty() ? Describe(graph, tensor.producer) : maker->name);
-    }
-    row.push_back(owner ? Cell(owner->module) : Cell());
+    row.push_back(!maker ? Cell() : Cell(maker->name.empty() ? Describe(graph, tensor.producer) : maker->name));
+    row.push_back(maker || !tensor.consumers.empty() ? Cell(std::string()) : Cell());  // no file names its modules
     row.push_back(tensor.path.empty() ? Cell() : Cell(tensor.name));
   }
   return table;

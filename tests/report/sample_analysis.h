@@ -111,12 +111,10 @@ inline Analysis SampleAnalysis() {
   Node conv;
   conv.name = "/a.conv";
   conv.op = "Conv";
-  conv.module = "a.conv";
   conv.inputs = {TensorId(0), TensorId(1)};
   conv.outputs = {TensorId(2)};
   Node relu;
   relu.op = "Relu";
-  relu.module = "a.relu";
   relu.inputs = {TensorId(2)};
   relu.outputs = {TensorId(3)};
   graph.nodes.Add(conv);

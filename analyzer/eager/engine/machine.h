@@ -102,12 +102,12 @@ class Machine {
   NodeRef MakeNode(std::string_view name, std::initializer_list<TensorRef> arguments);
   NodeRef MakeNode(std::string_view name, std::span<const TensorRef> arguments);
   // Most origins are among these; they must outlive the machine.
-  void SetNodes(std::span<const Node> nodes) {
+  void SetNodes(std::span<const FrameworkNode> nodes) {
     nodes_of_graph_ = nodes;
     texts_of_nodes_.resize(nodes.size());
   }
-  void SetOrigin(const Node* origin);
-  const Node* origin() const { return origin_; }
+  void SetOrigin(const FrameworkNode* origin);
+  const FrameworkNode* origin() const { return origin_; }
   AutogradNode& node(int32_t index) { return nodes_[static_cast<size_t>(index)]; }
   size_t num_nodes() const { return nodes_.size(); }
   // --- (engine/history.cc)
@@ -171,16 +171,16 @@ class Machine {
   std::vector<Arrival> arrivals_;
   absl::flat_hash_set<const EagerTensor*> with_gradient_;
   absl::flat_hash_map<const EagerTensor*, TensorRef> leaf_gradients_;  // of inputs that are detached
-  const Node* origin_ = nullptr;
+  const FrameworkNode* origin_ = nullptr;
   struct OriginTexts {
     SharedText node;
     SharedText module;
   };
-  OriginTexts& TextsOf(const Node& origin);
+  OriginTexts& TextsOf(const FrameworkNode& origin);
   // Of a node's steps and buffers, forward and backward.
-  std::span<const Node> nodes_of_graph_;
+  std::span<const FrameworkNode> nodes_of_graph_;
   std::vector<OriginTexts> texts_of_nodes_;
-  absl::flat_hash_map<const Node*, OriginTexts> other_texts_;
+  absl::flat_hash_map<const FrameworkNode*, OriginTexts> other_texts_;
   SharedText last_module_;  // nodes of one module follow each other
   bool grad_enabled_ = true;
   bool counts_numbers_ = true;
