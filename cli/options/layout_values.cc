@@ -25,7 +25,7 @@ absl::Status Choose(DataParallel data, Options& options) {
   return absl::OkStatus();
 }
 
-absl::Status SetUnits(std::string_view pattern, std::string_view text, Options& options) {
+absl::Status SetFsdpUnits(std::string_view pattern, std::string_view text, Options& options) {
   if (pattern.empty()) {
     return UsageError(absl::StrFormat("'%s' names no units behind its colon", text),
                       {"try: --fsdp 8 for the blocks that repeat, or --fsdp 8:'layers\\.\\d+'"});
@@ -53,7 +53,7 @@ absl::Status SetFsdp(std::string_view text, Options& options) {
   RETURN_IF_ERROR(Choose(DataParallel::kFsdp, options));
   const size_t colon = text.find(':');
   ASSIGN_OR_RETURN(options.workload.layout.ranks, ParseRanks(text.substr(0, colon), "--fsdp 8:'layers\\.\\d+'"));
-  return colon == std::string_view::npos ? absl::OkStatus() : SetUnits(text.substr(colon + 1), text, options);
+  return colon == std::string_view::npos ? absl::OkStatus() : SetFsdpUnits(text.substr(colon + 1), text, options);
 }
 
 absl::Status SetHsdp(std::string_view text, Options& options) {
@@ -68,7 +68,7 @@ absl::Status SetHsdp(std::string_view text, Options& options) {
   }
   ASSIGN_OR_RETURN(options.workload.layout.replicas, ParseRanks(mesh.substr(0, times), kExample));
   ASSIGN_OR_RETURN(options.workload.layout.ranks, ParseRanks(mesh.substr(times + 1), kExample));
-  return colon == std::string_view::npos ? absl::OkStatus() : SetUnits(text.substr(colon + 1), text, options);
+  return colon == std::string_view::npos ? absl::OkStatus() : SetFsdpUnits(text.substr(colon + 1), text, options);
 }
 
 absl::Status SetReshard(std::string_view text, Options& options) {
