@@ -18,7 +18,7 @@ function(copy_system_headers prefix)
     string(REGEX MATCH "^([^/]+)/(.*)=(.*)$" whole ${pair})
     set(folder ${CMAKE_MATCH_1})
     set(package ${CMAKE_MATCH_3})
-    find_path(include_${package} ${folder}/${CMAKE_MATCH_2} REQUIRED)
+    find_path(include_${package} ${folder}/${CMAKE_MATCH_2} PATHS /usr/local/include /usr/include REQUIRED)
     find_path(config_${package} NAMES ${package}Config.cmake PATHS ${include_${package}}/../share/cmake
               ${include_${package}}/../lib/cmake PATH_SUFFIXES ${package} REQUIRED)
     file(COPY ${include_${package}}/${folder} DESTINATION ${prefix}/include)

@@ -28,7 +28,7 @@ const inReport = (expression) => "(() => { const document = window.document.getE
     expression + "; })()";
 const sizes = inReport("[...document.querySelectorAll('.size')].map((size) => size.textContent)");
 
-async function until(page, expression, seconds = 60) {
+async function until(page, expression, seconds = 20) {
   for (const end = Date.now() + 1000 * seconds; Date.now() < end;) {
     const value = await page.evaluate("(() => { try { return " + expression + "; } catch { return null; } })()");
     if (value) return value;
@@ -52,7 +52,7 @@ async function choose(page, name, value) {
 const press = (page, command) => page.evaluate("document.querySelector('[value=" + command + "]').click()");
 
 // Milliseconds from the question to a report that is drawn, in the words of the page.
-const answered = (page, seconds = 60) => until(page, "/^Answered in/.test(" + status + ") && " +
+const answered = (page, seconds = 20) => until(page, "/^Answered in/.test(" + status + ") && " +
     inReport("document.readyState === 'complete' && document.querySelector('.size, pre') !== null") + " && " + status, seconds);
 
 async function check(what, options, steps) {

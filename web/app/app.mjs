@@ -4,22 +4,26 @@ import {COMMANDS, commandLine, fragmentOf, questionOf, wordsOf} from "./question
 const REPORT = "/answer/report.html";
 const JSON_REPORT = "/answer/report.json";
 const byId = (id) => document.getElementById(id);
-const tables = JSON.parse(byId("tables").textContent);  // options of the program, and cards
-const state = {files: [], model: "", worker: null, sent: 0, written: {}, url: ""};
+const options = JSON.parse(byId("tables").textContent);  // of the program
+const state = {files: [], model: "", worker: null, sent: 0, written: {}};
 
 function field(option) {
-  const row = tables.options.find(({name}) => name === option);
+  const row = options.find(({name}) => name === option);
   const label = document.createElement("label");
   const name = document.createElement("span");
   name.textContent = option.slice(2);
   let input;
-  if (row.choices.length > 0 && option !== "--gpu") {
+  if (row.choices.length > 0) {
     input = document.createElement("select");
-    input.append(new Option("(default)", ""), ...row.choices.map((choice) => new Option(choice, choice)));
+    input.append(...row.choices.map((choice) => new Option(choice, choice === row.initial ? "" : choice)));
   } else {
     input = document.createElement("input");
-    input.placeholder = {"--batch": "the file's", "--gpu": "none", "--budget": "8GiB"}[option] ?? "";
-    if (option === "--gpu") input.setAttribute("list", "cards");
+    input.placeholder = {"--batch": "the file's", "--budget": "8GiB"}[option] ?? (row.initial || "none");
+    if (row.known.length > 0) input.setAttribute("list", "known" + option);
+    const known = document.createElement("datalist");
+    known.id = "known" + option;
+    known.append(...row.known.map((word) => new Option(word, word)));
+    label.append(known);
   }
   input.name = option;
   label.title = row.help;
@@ -35,12 +39,9 @@ function buildForm() {
   name.textContent = "more options";
   const input = document.createElement("input");
   input.name = "more";
-  input.placeholder = "--lora r=8 --freeze embed";
+  input.placeholder = "--loss mean --freeze embed";
   more.append(name, input);
-  const cards = document.createElement("datalist");
-  cards.id = "cards";
-  cards.append(...tables.cards.map((card) => new Option(card, card)));
-  byId("options").append(...COMMANDS.analyze.map(field), more, cards);
+  byId("options").append(...COMMANDS.analyze.map(field), more);
 }
 
 function readForm() {
@@ -113,9 +114,7 @@ function shows({id, code, stderr, written, ms}) {
 }
 
 function showReport(page) {
-  if (state.url !== "") URL.revokeObjectURL(state.url);
-  state.url = URL.createObjectURL(new Blob([page], {type: "text/html"}));
-  byId("report").src = state.url;
+  byId("report").srcdoc = new TextDecoder().decode(page);
 }
 
 // The report is as tall as what it holds, so that there is one bar to scroll with.

@@ -28,6 +28,9 @@ const answered = async (words, options) => {
 };
 const help = JSON.parse((await answered(["--help", "--format", "json"])).stdout);
 const cards = JSON.parse((await answered(["gpus", "--format", "json"])).stdout);
+const completed = (await answered(["completion", "bash"])).stdout;
+const known = {"--gpu": cards.gpus.map(({name}) => name),
+               "--optimizer": completed.match(/--optimizer\) COMPREPLY=\(\$\(compgen -W '([^']*)'/)[1].split(" ")};
 const report = "/report.html";
 const page = new TextDecoder().decode(
     (await answered([resolve(model), "-q", "-o", report], {files: [report]})).files[report]);
@@ -43,8 +46,9 @@ const parts = {
   policy, style, script, version: help.version,
   wasm: gzipSync(readFileSync(join(folder, "onnx-mem.wasm")), {level: 9}).toString("base64"),
   worker: inScript(readFileSync(join(folder, "onnx-mem.js"), "utf8") + joined("program.mjs", "worker.mjs")),
-  tables: inScript(JSON.stringify({options: help.options.map(({name, choices, help: words}) => ({name, choices, help: words})),
-                                   cards: cards.gpus.map(({name}) => name)})),
+  tables: inScript(JSON.stringify(help.options.map((row) => ({
+    name: row.name, choices: row.choices, help: row.help, known: known[row.name] ?? [],
+    initial: (row.library?.default ?? "").replace(/^"|"$|^{}$/g, "")})))),
 };
 const html = source("index.html").replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);
 mkdirSync(dirname(output), {recursive: true});
