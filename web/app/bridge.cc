@@ -1,5 +1,5 @@
-// What a browser lacks of the machine that the program was written for: libraries that are loaded while it runs. It finds
-// none, and says of the card in this machine what it says where there is no driver.
+// What a browser lacks of the machine that the program was written for: libraries that are loaded while it runs. It
+// finds none, and says of the card in this machine what it says where there is no driver.
 #include <dlfcn.h>
 
 extern "C" {
