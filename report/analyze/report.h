@@ -161,6 +161,8 @@ template <class... Functions>
 struct ForPart : Functions... {
   using Functions::operator()...;
 };
+template <class... Functions>  // Clang finds it by itself from 17 on
+ForPart(Functions...) -> ForPart<Functions...>;
 
 // The limits that its runs are held against; none where it is not about one analysis.
 const std::vector<Limit>& LimitsOf(const Report& report);

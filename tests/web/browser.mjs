@@ -75,8 +75,9 @@ export async function openPage(browser, file, {width = 1280, height = 800, dark 
     if (method === "Runtime.consoleAPICalled") log.push("console: " + JSON.stringify(params.args));
     if (method === "Runtime.exceptionThrown") log.push("exception: " + JSON.stringify(params.exceptionDetails));
     if (method === "Log.entryAdded") log.push("log: " + params.entry.text);
-    if (method === "Network.requestWillBeSent" && params.request.url.split("#")[0] !== url && !params.request.url.startsWith("data:")) {
-      log.push("request: " + params.request.url);
+    const requested = params.request?.url ?? "";
+    if (method === "Network.requestWillBeSent" && requested.split("#")[0] !== url.split("#")[0] && !/^(data|blob):/.test(requested)) {
+      log.push("request: " + requested);
     }
   });
   for (const domain of ["Page", "Runtime", "Log", "Network"]) await send(domain + ".enable");
@@ -100,7 +101,7 @@ export async function openPage(browser, file, {width = 1280, height = 800, dark 
   };
   const mouse = (type, x, y, buttons = 0) =>
     send("Input.dispatchMouseEvent", {type, x, y, button: buttons ? "left" : "none", buttons, clickCount: buttons ? 1 : 0});
-  // Frames are drawn when the browser likes; two of them are enough for what was asked for.
+  // Frames are drawn when the browser likes; two of them are enough for what was requested for.
   const settle = () => evaluate("new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(r, 30))))");
   const picture = async (whole = false) => {
     const size = whole ? await evaluate("document.documentElement.scrollHeight") : height;
