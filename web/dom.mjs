@@ -94,6 +94,11 @@ export function layeredCanvas(parent, height, attributes, draw, drawOver) {
   return layers;
 }
 
+// `act` behind the next frame: what is above it on the page is drawn first.
+export function behindFrame(act) {
+  requestAnimationFrame(() => setTimeout(act, 0));
+}
+
 // Colours of the style sheet, which knows light from dark.
 export function readColours(root) {
   const style = getComputedStyle(root);

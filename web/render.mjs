@@ -13,7 +13,7 @@
 // Everything is found below `element`, so a document may hold other things; nothing is kept outside of it.
 import {makeCompare} from "./compare.mjs";
 import {readData} from "./data.mjs";
-import {radioRow} from "./dom.mjs";
+import {behindFrame, radioRow} from "./dom.mjs";
 import {makeFind} from "./find.mjs";
 import {viewOfFragment} from "./fragment.mjs";
 import {makeLifetimes} from "./lifetimes.mjs";
@@ -57,7 +57,7 @@ export function renderPage(element, source, {fragment = "", onView = null} = {})
   const main = source.querySelector("main");
   if (main !== element) element.replaceChildren(...main.childNodes);
   element.classList.add("scripted");
-  makeTables(element);
+  behindFrame(() => makeTables(element));
   const data = readData(JSON.parse(source.getElementById("page-data").textContent));
   if (data === null) {
     element.querySelector("#timeline").hidden = true;

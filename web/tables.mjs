@@ -52,6 +52,7 @@ function enhance(table) {
 
 export function makeTables(root) {
   const parent = root.querySelector("#tables-body");
+  if (parent === null) return;  // the page was closed
   const tables = [...parent.querySelectorAll("table.data")];
   if (tables.length === 0) {
     root.querySelector("#tables").hidden = true;

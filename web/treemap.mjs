@@ -1,6 +1,6 @@
 // Memory by module: areas are bytes, bands of colour are categories. A click opens a module, the path above leads out
 // again.
-import {element, makeTip, radioRow} from "./dom.mjs";
+import {behindFrame, element, makeTip, radioRow} from "./dom.mjs";
 import {formatBytes, formatShare, shorten} from "./format.mjs";
 import {legendOf} from "./legend.mjs";
 import {kindsOf, moduleTree, squarify} from "./squarify.mjs";
@@ -109,7 +109,7 @@ export function makeTreemap(view) {
   const controls = view.part("treemap-controls");
   const holder = parent.parentElement;
   const tip = makeTip(holder);
-  let waiting = 0;
+  let waiting = false;
   const measureOf = (key) => measures(view).find(([of]) => of === key) || measures(view)[0];
   const open = (path) => {
     view.module = path;
@@ -210,8 +210,12 @@ export function makeTreemap(view) {
   };
   // Behind the first picture, which should not wait for this one.
   const soon = () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(render, 0);
+    if (waiting) return;
+    waiting = true;
+    behindFrame(() => {
+      waiting = false;
+      render();
+    });
   };
   parent.addEventListener("pointerleave", () => tip.hide());
   let width = 0;
