@@ -104,7 +104,7 @@ export function readColours(root) {
   const style = getComputedStyle(root);
   const of = (name) => style.getPropertyValue("--" + name).trim();
   const categories = [];
-  for (let c = 0; c < 10; ++c) categories.push(of("c" + c));
+  for (let c = 0; of("c" + c) !== ""; ++c) categories.push(of("c" + c));
   return {categories, text: of("text"), soft: of("soft"), line: of("line"), surface: of("surface"), page: of("page"), mark: of("mark"),
           limit: of("limit"), free: of("free")};
 }

@@ -37,7 +37,7 @@ function peakByModule(run) {
 
 // What grew and what shrank at the peak, module by module: a box's area is the change without its sign, its kinds
 // are what grew and what shrank of it.
-export const GREW = 10, SHRANK = 11;  // beside the categories
+export const GREW = 100, SHRANK = 101;  // beside the categories
 export function changeTree(base, run) {
   const before = peakByModule(base), after = peakByModule(run);
   const modules = [...new Set([...before.keys(), ...after.keys()])];
@@ -70,7 +70,8 @@ function nodeAt(node, path) {
 
 // The colour of a band, tinted so that text reads on it.
 function tintOf(kind) {
-  return "color-mix(in srgb, var(--c" + kind + ") var(--tint), var(--surface))";
+  const colour = kind === GREW ? "grew" : kind === SHRANK ? "shrank" : "c" + kind;
+  return "color-mix(in srgb, var(--" + colour + ") var(--tint), var(--surface))";
 }
 
 // Bands across a box, as wide as its categories are large.

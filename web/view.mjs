@@ -2,7 +2,7 @@
 import {colourKey, element, readColours} from "./dom.mjs";
 import {fragmentOf} from "./fragment.mjs";
 import {searchRun, stepsFound} from "./search.mjs";
-import {BOTTOM_TO_TOP, bytesPerStep, zoomed} from "./series.mjs";
+import {bottomToTop, bytesPerStep, zoomed} from "./series.mjs";
 import {showStep, showTensor} from "./step_detail.mjs";
 import {BYTES, MARKS, WINDOW} from "./steps.mjs";
 
@@ -44,7 +44,7 @@ function keptOf(view) {
 }
 
 function showLegend(view) {
-  const used = BOTTOM_TO_TOP.filter((c) => view.allSeries.byCategory[c].some((bytes) => bytes > 0));
+  const used = bottomToTop(view.categories.length).filter((c) => view.allSeries.byCategory[c].some((bytes) => bytes > 0));
   view.part("legend").replaceChildren(...used.map((c) => {
     const input = element("input", {type: "checkbox", onchange: () => view.toggle(c)});
     input.checked = !view.hidden.has(c);

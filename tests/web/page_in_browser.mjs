@@ -274,7 +274,7 @@ try {
     await page.settle();
     await page.evaluate("document.querySelector('#treemap-controls input[value=change]').click()");
     await page.settle();
-    assert.ok(await page.evaluate("[...document.querySelectorAll('#treemap .box')].filter((b) => /c11/.test(b.style.backgroundImage)).length > 3"));
+    assert.ok(await page.evaluate("[...document.querySelectorAll('#treemap .box')].filter((b) => /shrank/.test(b.style.backgroundImage)).length > 3"));
     assert.doesNotMatch(await page.evaluate("document.querySelector('#treemap-marks').innerText"), /parameters/);
     assert.match(await page.evaluate("document.querySelector('#treemap .box').getAttribute('aria-label')"), /(more|less)/);
   });
