@@ -99,12 +99,12 @@ export function behindFrame(act) {
   requestAnimationFrame(() => setTimeout(act, 0));
 }
 
-// Colours of the style sheet, which knows light from dark.
-export function readColours(root) {
+// Colours of the style sheet, which knows light from dark; of `count` categories.
+export function readColours(root, count) {
   const style = getComputedStyle(root);
   const of = (name) => style.getPropertyValue("--" + name).trim();
   const categories = [];
-  for (let c = 0; of("c" + c) !== ""; ++c) categories.push(of("c" + c));
+  for (let c = 0; c < count; ++c) categories.push(of("c" + c));
   return {categories, text: of("text"), soft: of("soft"), line: of("line"), surface: of("surface"), page: of("page"), mark: of("mark"),
           limit: of("limit"), free: of("free")};
 }

@@ -23,7 +23,7 @@ function emptyView(root, data) {
     query: "", found: null,      // {tensors, modules, operators, steps}
     brush: null,                 // pixels that are being dragged over
     area: "", module: "",        // what the treemap measures, and the module that it shows
-    series: null, foundSeries: null, allBytes: null, colours: readColours(root),
+    series: null, foundSeries: null, allBytes: null, colours: readColours(root, data.categories.length),
     charts: [],
   };
 }
@@ -151,7 +151,7 @@ export function makeView(root, data, onView) {
   addMoves(view);
   addChoices(view);
   view.recolour = () => {
-    view.colours = readColours(root);
+    view.colours = readColours(root, data.categories.length);
     view.charts.forEach((chart) => chart.layers && chart.layers.redrawNow());  // at once: paper does not wait
   };
   return view;

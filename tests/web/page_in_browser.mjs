@@ -319,7 +319,7 @@ try {
   const report = readFileSync(resnet, "utf8");
   const script = report.match(/<script>([^]*)<\/script>/)[1].replace(/if \(typeof document[^\n]*start\(\);/, "window.renderPage = renderPage;");
   const host = join(folder, "host.html");
-  writeFileSync(host, "<!doctype html><title>host</title><h1 id=answer>Mine</h1><div id=here></div><script>" + script + "</script>" +
+  writeFileSync(host, "<!doctype html><title>host</title><style>" + report.match(/<style>([^]*?)<\/style>/)[1] + "</style><h1 id=answer>Mine</h1><div id=here></div><script>" + script + "</script>" +
       "<template id=report>" + report.replace(/&/g, "&amp;").replace(/</g, "&lt;") + "</template>");
   await check("another document shows a report in an element of its own, and is rid of it again", host, {}, async (page) => {
     const draw = "(() => { const text = document.getElementById('report').content.textContent;" +
