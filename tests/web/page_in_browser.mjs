@@ -322,7 +322,7 @@ try {
   writeFileSync(host, "<!doctype html><title>host</title><style>" + report.match(/<style>([^]*?)<\/style>/)[1] + "</style><h1 id=answer>Mine</h1><div id=here></div><script>" + script + "</script>" +
       "<template id=report>" + report.replace(/&/g, "&amp;").replace(/</g, "&lt;") + "</template>");
   await check("another document shows a report in an element of its own, and is rid of it again", host, {}, async (page) => {
-    const draw = "(() => { const text = document.getElementById('report').content.textContent;" +
+    const draw = "(() => { const text = (window.text ??= document.getElementById('report').content.textContent);" +
                  "window.shown = renderPage(document.getElementById('here'), new DOMParser().parseFromString(text, 'text/html'), {fragment: '#step=4'}); })()";
     for (let i = 0; i < 2; ++i) {
       await page.evaluate(draw);
@@ -334,6 +334,25 @@ try {
       assert.equal(await page.evaluate("document.getElementById('here').childNodes.length"), 0);
     }
     assert.equal(await page.evaluate(text("#answer")), "Mine", "what else the document holds is left alone");
+  });
+  await check("a report works in a frame that was made from its text", host, {height: 1000}, async (page) => {
+    const framed = (source) => page.evaluate("new Promise((loaded) => { const text = (window.text ??= document.getElementById('report').content.textContent);" +
+        "const frame = document.createElement('iframe'); frame.width = frame.height = 900; frame.onload = loaded; " + source +
+        "; document.body.replaceChildren(frame); })");
+    await framed("frame.srcdoc = text");
+    await page.settle();
+    const inside = "document.querySelector('iframe').contentDocument";
+    const press = (key) => page.evaluate(inside + ".querySelector('#timeline-chart [role=slider]').dispatchEvent(new KeyboardEvent('keydown', {key: '" + key + "'}))");
+    const hash = () => new Promise((r) => setTimeout(r, 400)).then(() => page.evaluate(inside + ".location.hash"));
+    await press("Home");
+    assert.equal(await hash(), "#step=1");
+    await press("p");
+    assert.equal(await hash(), "");
+    await framed("frame.src = URL.createObjectURL(new Blob([text], {type: 'text/html'}))");  // of an origin of its own: click
+    await page.settle();
+    await page.mouse("mousePressed", 400, 400, 1);
+    await page.mouse("mouseReleased", 400, 400, 1);
+    await new Promise((r) => setTimeout(r, 400));
   });
   assert.ok(statSync(resnet).size < 5e6 && statSync(plan).size < 5e6);
 } finally {
