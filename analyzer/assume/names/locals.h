@@ -1,5 +1,5 @@
 // How long local variables of forward code hold a value beyond its last reader. A file has no variables; these are the
-// few conventions of forward code that also held in models that no rule was made for (docs/accuracy-reasons.md).
+// few conventions of forward code that also held in models that no rule was made for (docs/explanation/accuracy.md).
 // Likely, not certain: calls.h has the certain part, and the interval of a peak is computed without these.
 //
 //   x1, x2 = x.chunk(2, 1)                  pieces of a split are names, until the function returns
