@@ -55,6 +55,7 @@ std::string RenderPage(const Report& report, const Screen& screen) {
                                 {"style_hash", PolicyHash(kPageStyleSha256)},
                                 {"script_hash", PolicyHash(kPageScriptSha256)},
                                 {"style", std::string(kPageStyle)},
+                                {"headline", HeadlineHtml(report, screen)},
                                 {"answer", AnswerHtml(report, screen)},
                                 {"picture", PictureHtml(report)},
                                 {"tables", TablesHtml(report, screen)},
