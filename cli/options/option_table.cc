@@ -18,7 +18,7 @@
 namespace onnx_mem {
 namespace {
 
-constexpr auto kRows = std::to_array<OptionRow>({
+constexpr auto kOptionRows = std::to_array<OptionRow>({
 #define ONNX_MEM_OPTION(field, short_name, long_name, value, group, commands, help, setter, ...) \
   {short_name, long_name, value, OptionGroup::group, commands, help, setter, {field}},
 #define ONNX_MEM_QUESTION(type, member, initial) "Question", #type, #member, #initial
@@ -77,7 +77,7 @@ absl::Status OptionRow::Apply(std::string_view text, Options& options) const {
 
 absl::Span<const OptionRow> OptionRows() {
   struct Named {
-    std::remove_const_t<decltype(kRows)> rows = kRows;
+    std::remove_const_t<decltype(kOptionRows)> rows = kOptionRows;
     std::deque<std::string> values;  // that rows name
     Named() {
       for (OptionRow& row : rows) {

@@ -17,8 +17,6 @@
 namespace onnx_mem {
 namespace {
 
-constexpr size_t kMostRows = 50;
-
 std::string MarkdownTable(const Table& table, int64_t top, const Screen& screen) {
   std::string text = "|", rule = "|";
   std::vector<size_t> columns;
@@ -31,7 +29,7 @@ std::string MarkdownTable(const Table& table, int64_t top, const Screen& screen)
   }
   text += '\n' + rule + '\n';
   const std::vector<size_t> rows = TopRows(table, top);
-  for (size_t i = 0; i < std::min(rows.size(), kMostRows); ++i) {
+  for (size_t i = 0; i < std::min(rows.size(), kMostRowsOfMarkdown); ++i) {
     text += '|';
     for (size_t c : columns) {
       absl::StrAppendFormat(&text, " %s |",
@@ -40,7 +38,7 @@ std::string MarkdownTable(const Table& table, int64_t top, const Screen& screen)
     text += '\n';
   }
   const int64_t left_out =
-      static_cast<int64_t>(table.rows.size() - std::min(rows.size(), kMostRows)) + table.omitted_rows;
+      static_cast<int64_t>(table.rows.size() - std::min(rows.size(), kMostRowsOfMarkdown)) + table.omitted_rows;
   if (left_out > 0) absl::StrAppendFormat(&text, "\n%d more rows.\n", left_out);
   return text;
 }

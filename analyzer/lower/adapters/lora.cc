@@ -40,7 +40,7 @@ std::optional<AdaptedLayer> LayerOf(const Lowered& lowered, const Node& node) {
                       .convolution = convolution};
 }
 
-struct Pattern {
+struct LayerPattern {
   const Lora& wanted;
   NamePattern name;
   bool matched = false;
@@ -52,21 +52,21 @@ bool InFunction(const Lowered& lowered, int32_t index) {
   });
 }
 
-Pattern* FirstMatch(std::vector<Pattern>& patterns, const std::string& name) {
-  for (Pattern& pattern : patterns) {
+LayerPattern* FirstMatch(std::vector<LayerPattern>& patterns, const std::string& name) {
+  for (LayerPattern& pattern : patterns) {
     if (pattern.name.FoundIn(name)) return &pattern;
   }
   return nullptr;
 }
 
 // What is to be adapted, by node.
-std::vector<AdaptedLayer> Choose(const Lowered& lowered, std::vector<Pattern>& patterns) {
+std::vector<AdaptedLayer> Choose(const Lowered& lowered, std::vector<LayerPattern>& patterns) {
   std::vector<AdaptedLayer> chosen;
   for (NodeId id(0); lowered.graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
     const std::optional<AdaptedLayer> layer = LayerOf(lowered, lowered.graph.nodes[id]);
     chosen.push_back(layer.value_or(AdaptedLayer{}));
     if (!layer || InFunction(lowered, static_cast<int32_t>(id.value()))) continue;
-    Pattern* pattern = FirstMatch(patterns, ShownName(lowered.graph.tensors[layer->weight]));
+    LayerPattern* pattern = FirstMatch(patterns, ShownName(lowered.graph.tensors[layer->weight]));
     if (pattern == nullptr) continue;
     pattern->matched = true;
     chosen.back().lora = &pattern->wanted;
@@ -104,7 +104,7 @@ void FreezeAll(Lowered& lowered) {
   }
 }
 
-absl::Status NoSuchLayer(const Pattern& pattern) {
+absl::Status NoSuchLayer(const LayerPattern& pattern) {
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kNoMatch,
                      absl::StrCat("--lora '", pattern.wanted.weights,
                                   "' matches the weight of no linear layer and of no "
@@ -116,7 +116,7 @@ absl::Status NoSuchLayer(const Pattern& pattern) {
 
 absl::Status AddLora(Lowered& lowered, const Run& run) {
   if (run.lora.empty()) return absl::OkStatus();
-  std::vector<Pattern> patterns;
+  std::vector<LayerPattern> patterns;
   for (const Lora& lora : run.lora) {
     std::optional<NamePattern> name = NamePattern::Compile(lora.weights);
     if (!name) {
@@ -126,7 +126,7 @@ absl::Status AddLora(Lowered& lowered, const Run& run) {
     patterns.push_back({lora, *std::move(name)});
   }
   const std::vector<AdaptedLayer> chosen = Choose(lowered, patterns);
-  for (const Pattern& pattern : patterns) {
+  for (const LayerPattern& pattern : patterns) {
     if (!pattern.matched) return NoSuchLayer(pattern);
   }
   FreezeAll(lowered);
