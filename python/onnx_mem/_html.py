@@ -3,6 +3,7 @@ link; text and lines take the colour of the page around it, so that it reads on 
 from __future__ import annotations
 
 import html
+import os
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -32,6 +33,19 @@ def shown(screen: str, body: str, picture: str) -> str:
     body = re.sub(r"\{swatch:([\w ]+)\}", lambda m: _swatch(colours.get(m[1].replace("_", " "))), body)
     return ('<div class="onnx-mem" style="line-height:1.5">' + body.replace("{picture}", inlined(picture)) +
             f'<details><summary>as text</summary><pre>{html.escape(screen)}</pre></details></div>')
+
+
+def summary(found: dict[str, Any]) -> str:
+    """One line of plain text: what was answered."""
+    model = (found.get("model") or (found.get("base") or {}).get("model") or {}).get("path", "")
+    parts = [f"of {os.path.basename(model)}"]
+    run = next(iter(found.get("runs") or []), None) or found
+    for part in ("training", "inference"):
+        if run.get(part):
+            parts.append(f"{part} {size(run[part].get('device_bytes'))}")
+    if found.get("status"):
+        parts.append(str(found["status"]))
+    return ", ".join([*parts, *filter(None, [_VERDICTS.get(found.get("verdict") or "")])])
 
 
 def answer(found: dict[str, Any]) -> str:

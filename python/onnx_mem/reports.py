@@ -88,7 +88,7 @@ class Run:
     json: dict[str, object] = _whole_json()
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(repr=False)
 class Answer:
     """What every command answers with. str() is the command's own screen of this answer.
 
@@ -115,6 +115,9 @@ class Answer:
     def __str__(self) -> str:
         return self.screen
 
+    def __repr__(self) -> str:
+        return f"<onnx_mem.{type(self).__name__} {_html.summary(self.json)}; print() shows it whole>"
+
     def _repr_html_(self) -> str:
         return _html.shown(str(self), _html.answer(self.json), self.picture)
 
@@ -136,7 +139,7 @@ class Answer:
         return path
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(repr=False)
 class Report(Answer):
     """Of analyze. `training` and `inference` are those of the first batch, on the first of several cards.
 
@@ -178,7 +181,7 @@ class Report(Answer):
     __str__ = Answer.__str__
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(repr=False)
 class Plan(Answer):
     """Of plan. `chosen` is the id of the plan that meets the budget, None where none does (status "infeasible").
 
@@ -224,7 +227,7 @@ class Plan(Answer):
         return Answer.__str__(self) + (f"\n  {self.beside}\n" if self.beside else "")
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(repr=False)
 class Fit(FitFigures, Answer):
     """Of fit. Batches are those of training where it was analyzed; `training` and `inference` have each.
 
@@ -248,7 +251,7 @@ class Fit(FitFigures, Answer):
     __str__ = Answer.__str__
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(repr=False)
 class Comparison(Answer):
     """Of compare: `delta` is head minus base.
 
