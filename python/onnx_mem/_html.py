@@ -81,7 +81,7 @@ def _path(points: str) -> str:
     for next_x, next_y in corners[1:]:
         if next_y == y and next_x != x:
             if level == "H":
-                out.pop()                   # goes on in the same direction
+                out.pop()                   # the same direction, longer
             out.append(f"H{next_x}")
             level = "H"
         elif next_x == x and next_y != y:

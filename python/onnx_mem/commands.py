@@ -15,7 +15,7 @@ from ._configs import built, is_config
 from ._program import options_of, run_answer, run_emitted, run_pictured
 from ._progress import doing
 from .errors import Error, reported
-from .reports import Comparison, Fit, Plan, Report, answer_of
+from .reports import Answer, Comparison, Fit, Plan, Report, answer_of
 
 
 @reported
@@ -60,6 +60,8 @@ def fit(x: Any, *args: Any, kwargs: Mapping[str, Any] | None = None, batch_dim: 
 def compare(a: Any, b: Any = None, *args: Any, kwargs: Mapping[str, Any] | None = None, batch_dim: Any = 0,
             free: Mapping[str, Any] | None = None, length: int | None = None, **options: Any) -> Comparison:
     """What b takes more or less than a; where both are modules, the same example inputs serve both.
+
+    a and b may be reports too, saved or as analyze gave them.
 
     Prediction against reality: b is the path of a snapshot (torch.cuda.memory._dump_snapshot), or None beside
     measured="5.61GiB" (torch.cuda.max_memory_allocated()); the answer is then in `measured`."""
@@ -159,6 +161,8 @@ def _file_of(given: _Given, sizes: _Sizes, folder: pathlib.Path, precisions: Any
                         "bad-argument")
         return _as_word(os.fspath(x))
     folder.mkdir()
+    if isinstance(x, Answer):
+        return str(x.save(folder / f"{os.path.basename(x.model.get('path', 'model'))}.json"))
     if hasattr(x, "SerializeToString") and hasattr(x, "graph"):
         path = folder / "model.onnx"
         path.write_bytes(x.SerializeToString())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import pathlib
 from typing import Any, TypeVar
@@ -123,14 +122,14 @@ class Answer:
 
     @reported
     def save(self, path: Path) -> pathlib.Path:
-        """Writes this answer in the form of the path's suffix, and returns the path: .json (analyze and compare read it
-        again), .html (the page), .txt (the screen), .svg, .md, .csv ... as `onnx-mem -o` does.
+        """Writes this answer in the form of the path's suffix, and returns the path: .json (whole, with layers and tensors;
+        analyze and compare read it again), .html (the page), .txt (the screen), .svg, .md, .csv ... as `onnx-mem -o` does.
 
         Raises:
           Error: "changed" where the model's file is another one by now; the program's own.
         """
         path = pathlib.Path(path)
-        text = {".json": json.dumps(self.json, indent=2) + "\n", ".txt": str(self), ".svg": self.picture}
+        text = {".txt": str(self), ".svg": self.picture}
         if text.get(path.suffix):
             path.write_text(text[path.suffix], encoding="utf-8")
         elif run_json([*self.arguments, "-o", os.fspath(path)]) != self.json:
