@@ -122,8 +122,10 @@ class Answer:
 
     @reported
     def save(self, path: Path) -> pathlib.Path:
-        """Writes this answer in the form of the path's suffix, and returns the path: .json (whole, with layers and tensors;
-        analyze and compare read it again), .html (the page), .txt (the screen), .svg, .md, .csv ... as `onnx-mem -o` does.
+        """Writes this answer in the form of the path's suffix, and returns the path.
+
+        .json is whole, with layers and tensors, and analyze and compare read it again; .html is the page, .txt the
+        screen; .svg, .md, .csv ... are as those of `onnx-mem -o`.
 
         Raises:
           Error: "changed" where the model's file is another one by now; the program's own.
