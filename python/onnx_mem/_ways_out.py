@@ -26,7 +26,7 @@ def in_python(line: str, command: str) -> str:
     found = re.match(r"(try|for example): (?:\.\.\. )?(-.*)$", line)
     if found is not None:
         options, _, remark = found[2].partition("   # ")
-        return f"{found[1]}: {_as_keywords(options)}" + (f"   # {_FLAG.sub(_named, remark)}" if remark else "")
+        return f"{found[1]}: {as_keywords(options)}" + (f"   # {_FLAG.sub(_named, remark)}" if remark else "")
     if line == "try: onnx-mem --help" or line == f"try: onnx-mem {command} --help":
         return f"try: help(onnx_mem.{command})"
     if line.startswith("try: onnx-mem "):
@@ -38,7 +38,7 @@ def _named(flag: re.Match[str]) -> str:
     return keyword_of(flag[1])
 
 
-def _as_keywords(options: str) -> str:
+def as_keywords(options: str) -> str:
     """--dim past=496 --dim seq=16 --strict -> dim=["past=496", "seq=16"], strict=True."""
     given: dict[str, list[str]] = {}
     name = ""
@@ -47,10 +47,17 @@ def _as_keywords(options: str) -> str:
             name = keyword_of(word)
             given.setdefault(name, [])
         elif name:
-            given[name].append(f'"{word}"')
+            given[name].append(_text(word))
     shown = {name: values[0] if len(values) == 1 else f"[{', '.join(values)}]" if values else "True"
              for name, values in given.items()}
     return ", ".join(f"{name}={value}" for name, value in shown.items())
+
+
+def _text(word: str) -> str:
+    """A text of Python that holds the word; raw where it has a backslash, as regular expressions do."""
+    if '"' in word:
+        return repr(word)
+    return f'r"{word}"' if "\\" in word else f'"{word}"'
 
 
 def near_option(message: str, command: str) -> list[str]:

@@ -93,4 +93,5 @@ def test_options_as_keywords():
     assert _ways_out.in_python("try: ... --dim past=496 --dim seq=16", "fit") == 'try: dim=["past=496", "seq=16"]'
     assert _ways_out.in_python("try: --strict -b 8 --for onnxruntime   # or --gpu X", "fit") == (
         'try: strict=True, batch="8", for_="onnxruntime"   # or gpu X')
+    assert _ways_out.as_keywords(r"--freeze '^(?!fc\.)'") == r'freeze=r"^(?!fc\.)"'
     assert _ways_out.in_python("try: onnx-mem plan --help", "plan") == "try: help(onnx_mem.plan)"
