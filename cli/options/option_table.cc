@@ -11,6 +11,7 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "cli/options/option_choices.h"
+#include "cli/options/layout_values.h"
 #include "cli/options/option_values.h"
 #include "planner/measure/plan.h"
 #include "report/parts/formats.h"
@@ -110,6 +111,7 @@ std::string_view TitleOf(OptionGroup group) {
     case OptionGroup::kWorkload: return "Workload";
     case OptionGroup::kPlan: return "Plan";
     case OptionGroup::kFramework: return "What the file does not tell";
+    case OptionGroup::kParallel: return "Several cards";
     case OptionGroup::kDevice: return "Device";
     case OptionGroup::kOutput: return "Output";
     case OptionGroup::kGeneral: return "General";

@@ -52,7 +52,7 @@ std::string FitMarkdown(const Report& report, const FitPart& fit, const Screen& 
   std::string text;
   const std::string model = MarkdownText(BaseName(report.model.path));
   if (fit.cards.size() > 1) {
-    absl::StrAppendFormat(&text, "**%s, batch %d**\n\n", model, fit.batch);
+    absl::StrAppendFormat(&text, "**%s, %s**\n\n", model, SizeText(fit));
     text += MarkdownTable(CardsTable(fit), 0, screen);
   } else {
     const CardFit& card = fit.cards.front();
@@ -60,10 +60,11 @@ std::string FitMarkdown(const Report& report, const FitPart& fit, const Screen& 
       const std::string size = FormatBytesIn(part.need.expected_bytes, screen.units);
       const std::string interval = IntervalText(part.need, size);
       absl::StrAppendFormat(
-          &text, "%s**%s, batch %d: %s needs %s%s** - %s\n\n", text.empty() ? "" : "\n", model, fit.batch, part.name,
+          &text, "%s**%s, %s: %s needs %s%s** - %s\n\n", text.empty() ? "" : "\n", model, SizeText(fit), part.name,
           size, interval.empty() ? "" : absl::StrFormat(" (%s)", interval),
           MarkdownText(VerdictText(part.need, {Limit::Kind::kGpu, card.name, card.usable_bytes}, screen.units)));
-      for (const std::string& line : BatchLines(part, screen.units)) absl::StrAppendFormat(&text, "- %s\n", line);
+      for (const std::string& line : BatchLines(part, fit.over, screen.units))
+        absl::StrAppendFormat(&text, "- %s\n", line);
     }
   }
   for (const Table& table : report.tables) {

@@ -19,13 +19,13 @@ namespace {
 TensorId BehindRows(const Lowered& lowered, TensorId rows) {
   const Tensor& matrix = lowered.graph.tensors[rows];
   if (matrix.shape.rank() != 2 || !matrix.producer.valid()) return rows;
-  const Node& node = lowered.graph.nodes[matrix.producer];
+  const FrameworkNode& node = lowered.graph.nodes[matrix.producer];
   if (node.op != "reshape" || node.inputs.empty() || !node.inputs[0].valid()) return rows;
   const Shape& whole = lowered.graph.tensors[node.inputs[0]].shape;
   return whole.rank() > 2 && whole.dims.back() == matrix.shape.dims.back() ? node.inputs[0] : rows;
 }
 
-std::optional<AdaptedLayer> LayerOf(const Lowered& lowered, const Node& node) {
+std::optional<AdaptedLayer> LayerOf(const Lowered& lowered, const FrameworkNode& node) {
   const bool product = IsProduct(node.op) || IsPacked(node);
   const bool convolution = node.op == "conv" && IntAttribute(node, "group", 1) == 1;
   if ((!product && !convolution) || node.inputs.size() < 2 || !node.inputs[0].valid()) return std::nullopt;
@@ -132,7 +132,7 @@ absl::Status AddLora(Lowered& lowered, const Run& run) {
   FreezeAll(lowered);
   const std::vector<int32_t> places = NewPlaces(lowered, run, chosen);
   MovePlaces(lowered, places);
-  IdVector<NodeId, Node> old = std::move(lowered.graph.nodes);
+  IdVector<NodeId, FrameworkNode> old = std::move(lowered.graph.nodes);
   lowered.graph.nodes = {};
   AdapterWriter writer(lowered, run);
   for (NodeId id(0); old.contains(id); id = NodeId(id.value() + 1)) {
@@ -141,7 +141,7 @@ absl::Status AddLora(Lowered& lowered, const Run& run) {
       lowered.graph.nodes.Add(std::move(old[id]));
       continue;
     }
-    for (Node& node : writer.Adapted(std::move(old[id]), chosen[index], places[index])) {
+    for (FrameworkNode& node : writer.Adapted(std::move(old[id]), chosen[index], places[index])) {
       lowered.graph.nodes.Add(std::move(node));
     }
   }
