@@ -1,4 +1,4 @@
-"""The program's commands, every option a keyword. Made by scripts/reference: docs/reference.md says what each means."""
+"""The program's commands, every option a keyword. Made by scripts/reference; see docs/reference/options.md."""
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path as WrittenPath
