@@ -94,6 +94,9 @@ class Answer:
     Attributes:
       command: "analyze", "plan", "fit" or "compare".
       model: {"path", "nodes", "parameters", ...}; of compare: that of the first model.
+      bindings: sizes of the question: {"batch": 64, "seq": 512}.
+      assumptions: what was taken for what the model does not say: {"optimizer": "adam", "loss": ...}.
+      diagnostics: what was noticed about the file, with codes.
       source: "record" where the file carries one that was used, "graph" else; None where the program does not say.
       json: the whole answer as the program gave it.
       picture: the course of memory as SVG; "" where there is none (several batches, a saved report).
@@ -147,8 +150,11 @@ class Report(Answer):
     Attributes:
       verdict: of all batches on all cards, and of the budget: the worst; None without a limit.
       gpus: a card each: {"name", "memory_bytes", "usable_bytes", "verdict", "training", "inference"}.
+      fits: the verdict is "fits" or "may-fit"; None without a limit.
+      scaling: bytes as a function of the batch, where several were given.
       savings: changes that need less.
-      layers, tensors, live_at_peak: the list of by="layer", or "tensor".
+      layers: the list of by="layer".
+      tensors, live_at_peak: the lists of by="tensor": of the file, and what is alive at the peak.
     """
     runs: list[Run] = _list()
     verdict: Verdict | None = None
