@@ -293,6 +293,14 @@ try {
     assert.match(await page.evaluate(text("#timeline-marks")), /peak of the base/);
   });
 
+  const fit = made("fit.html", "fit", join(models, "resnet18.train.ts.op17.onnx"), "--gpu", "T4");
+  await check("a page without pictures is text alone: no empty section, no script", fit, {}, async (page) => {
+    assert.match(await page.evaluate(text("#answer")), /Batch 1 of training needs/);
+    assert.equal(await page.evaluate("document.querySelectorAll('section').length - [...document.querySelectorAll('section')]" +
+                                     ".filter((s) => s.getBoundingClientRect().height === 0).length"), 2);
+    assert.ok(statSync(fit).size < 40000);
+  });
+
   const plan = made("plan.html", "plan", join(models, "resnet18.train.ts.op17.onnx"), "-b", "64", "--budget", "2.2GiB",
                     "--iterations", "40", "--time-limit", "0");
   await check("the curve of plans and the timeline stand above the fold", plan, {height: 900}, async (page) => {
