@@ -6,6 +6,7 @@ import {mkdtempSync, readFileSync, rmSync, statSync, writeFileSync} from "node:f
 import {tmpdir} from "node:os";
 import {join} from "node:path";
 import {findChromium, openPage, startBrowser} from "./browser.mjs";
+import {largeRun} from "./large_run.mjs";
 
 const [program, models] = process.argv.slice(2);
 const chromium = findChromium();
@@ -292,6 +293,14 @@ try {
     assert.match(await page.evaluate(text("#timeline-marks")), /peak of the base/);
   });
 
+  const fit = made("fit.html", "fit", join(models, "resnet18.train.ts.op17.onnx"), "--gpu", "T4");
+  await check("a page without pictures is text alone: no empty section, no script", fit, {}, async (page) => {
+    assert.match(await page.evaluate(text("#answer")), /Batch 1 of training needs/);
+    assert.equal(await page.evaluate("document.querySelectorAll('section').length - [...document.querySelectorAll('section')]" +
+                                     ".filter((s) => s.getBoundingClientRect().height === 0).length"), 2);
+    assert.ok(statSync(fit).size < 40000);
+  });
+
   const plan = made("plan.html", "plan", join(models, "resnet18.train.ts.op17.onnx"), "-b", "64", "--budget", "2.2GiB",
                     "--iterations", "40", "--time-limit", "0");
   await check("the curve of plans and the timeline stand above the fold", plan, {height: 900}, async (page) => {
@@ -331,7 +340,7 @@ try {
       assert.ok(await page.evaluate("document.querySelectorAll('#treemap .box').length > 3"));
       assert.equal(await page.evaluate("location.hash"), "");
       await page.evaluate("shown.close()");
-      assert.equal(await page.evaluate("document.getElementById('here').childNodes.length"), 0);
+      assert.deepEqual(await page.evaluate("[document.getElementById('here').childNodes.length, document.getElementById('here').className]"), [0, ""]);
     }
     assert.equal(await page.evaluate(text("#answer")), "Mine", "what else the document holds is left alone");
   });
@@ -353,6 +362,16 @@ try {
     await page.mouse("mousePressed", 400, 400, 1);
     await page.mouse("mouseReleased", 400, 400, 1);
     await new Promise((r) => setTimeout(r, 400));
+  });
+  // Limits that only another order of growth breaks: tests/web/speed.mjs measures 10 ms a key.
+  const large = join(folder, "large.html");
+  writeFileSync(large, report.replace(/(id="page-data">)[^]*?(<\/script>)/, (_, before, after) => before + JSON.stringify(largeRun(3000)) + after));
+  await check("12,000 steps and 12,000 tensors stay smooth", large, {}, async (page) => {
+    assert.match(await page.evaluate(valueText), /^step 6,000 of 12,000, forward/);
+    const slowest = await page.evaluate("(async () => { const chart = document.querySelector('#timeline-chart [role=slider]'); let most = 0;" +
+        "for (const key of '++-p0') { const start = performance.now(); chart.dispatchEvent(new KeyboardEvent('keydown', {key}));" +
+        "await new Promise((r) => requestAnimationFrame(() => setTimeout(r, 0))); most = Math.max(most, performance.now() - start); } return most; })()");
+    assert.ok(slowest < 500, slowest + " ms");
   });
   assert.ok(statSync(resnet).size < 5e6 && statSync(plan).size < 5e6);
 } finally {
