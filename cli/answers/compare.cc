@@ -181,7 +181,7 @@ std::vector<Diagnostic> OverBudget(const Comparison& comparison, const Options& 
 
 }  // namespace
 
-absl::StatusOr<Answered> AnswerCompare(const Options& given, const OpenModels& open) {
+absl::StatusOr<Answer> AnswerCompare(const Options& given, const OpenModels& open) {
   if (AsksForMeasured(given)) return AnswerMeasured(given, open);
   RETURN_IF_ERROR(CheckCompare(given));
   ASSIGN_OR_RETURN(std::vector<SideRequest> requests, RequestsOf(given));
@@ -189,7 +189,7 @@ absl::StatusOr<Answered> AnswerCompare(const Options& given, const OpenModels& o
   const Options options = given.like_base ? given : WithRuntimeOf(given, opened);
   std::vector<ComparedSide> sides;
   std::vector<std::shared_ptr<Study>> studies;  // of the sides; null for a saved report
-  Answered answer;
+  Answer answer;
   ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
   Workload workload = cards.empty() ? options.workload : OnCard(options.workload, cards.front());
   std::vector<std::vector<Parameter>> models;

@@ -133,7 +133,7 @@ absl::StatusOr<Report> StartReport(Study& study, const Options& options, Workloa
 
 }  // namespace
 
-absl::StatusOr<Answered> AnswerFit(const Options& given, const OpenModels& open) {
+absl::StatusOr<Answer> AnswerFit(const Options& given, const OpenModels& open) {
   if (given.batches.size() > 1) return UsageError("fit takes one --batch: it looks for the largest by itself");
   ASSIGN_OR_RETURN(const std::vector<Card> targets, TargetsOf(given));
   ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(given, open, 0));
@@ -144,7 +144,7 @@ absl::StatusOr<Answered> AnswerFit(const Options& given, const OpenModels& open)
   workload.bindings = WithBatchOption(study, workload.bindings);
   ASSIGN_OR_RETURN(Report report, StartReport(study, options, workload));
   if (const auto note = RuntimeNote(given, options, {file}, {""})) report.notes.push_back(*note);
-  Answered answer;
+  Answer answer;
   answer.warnings = WarningsAmong(report.notes);
   if (options.strict) RETURN_IF_ERROR(CheckStrict(answer.warnings));
   CardNeeds needs(study);
