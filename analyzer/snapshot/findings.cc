@@ -121,12 +121,21 @@ std::vector<SnapshotFinding> FindingsOf(const FindingQuestion& q) {
   });
   std::stable_sort(findings.begin(), findings.end(),
                    [](const SnapshotFinding& a, const SnapshotFinding& b) { return a.bytes > b.bytes; });
-  if (!q.division.requested_bytes) return findings;
+  // What one line does is found once.
+  for (size_t i = 0; i < findings.size(); ++i) {
+    const FrameId call = findings[i].call;
+    const auto later = findings.begin() + static_cast<ptrdiff_t>(i) + 1;
+    findings.erase(std::remove_if(later, findings.end(),
+                                  [&](const SnapshotFinding& other) { return call != kNoFrame && other.call == call; }),
+                   findings.end());
+  }
+  const bool explained = !findings.empty() && 2 * findings.front().bytes >= q.division.allocated_bytes;
+  if (!q.division.requested_bytes || explained) return findings;
   const SnapshotFinding most = Composition(q);
-  const bool known = std::any_of(findings.begin(), findings.end(), [&](const SnapshotFinding& finding) {
-    return most.call != kNoFrame && finding.call == most.call;
-  });
-  if (!known) findings.push_back(most);
+  const bool known = most.call != kNoFrame && std::any_of(findings.begin(), findings.end(), [&](const auto& finding) {
+                       return finding.call == most.call;
+                     });
+  if (!known && IsMuch(q, most.bytes)) findings.push_back(most);
   return findings;
 }
 

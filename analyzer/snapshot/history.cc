@@ -87,9 +87,11 @@ class HeldBlocks {
     std::map<int64_t, int64_t>& sizes = sizes_[block.stack];
     Series& series = view_.series[block.stack];
     block.ordinal = series.made++;
-    if (!sizes.empty() && sizes.begin()->first < block.bytes) ++series.grown;
+    const bool same_pass = series.last_pass == block.pass;
+    if (same_pass && !sizes.empty() && sizes.begin()->first < block.bytes) ++series.grown;
     if (block.bytes < series.last_bytes) ++series.shrunk;
     series.last_bytes = block.bytes;
+    series.last_pass = block.pass;
     ++sizes[block.bytes];
     blocks_[block.address] = block;
   }

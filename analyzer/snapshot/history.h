@@ -37,9 +37,10 @@ struct HeldBlock {
 // The blocks that one stack made, in order.
 struct Series {
   int64_t made = 0;
-  int64_t grown = 0;   // larger ones, made while a smaller one was alive
+  int64_t grown = 0;   // larger ones, made while a smaller one of the same pass was alive
   int64_t shrunk = 0;  // smaller than the one before
   int64_t last_bytes = 0;
+  int64_t last_pass = 0;
 };
 
 struct HistoryView {

@@ -10,7 +10,8 @@
 namespace onnx_mem {
 namespace {
 
-enum class FrameKind : uint8_t { kCpp, kTorch, kLibrary, kUser };
+// kFramework: PyTorch's Python and Python's own library.
+enum class FrameKind : uint8_t { kCpp, kFramework, kLibrary, kUser };
 
 // What a frame is a mark of. A row matches where both texts occur; "" occurs everywhere.
 enum class FrameMark : uint8_t {
@@ -77,8 +78,9 @@ bool IsTorch(std::string_view file) {
 FrameKind KindOf(const StackFrame& frame) {
   const bool notebook = frame.file.starts_with("<") && !frame.file.starts_with("<frozen");
   if (!frame.file.ends_with(".py") && !notebook) return FrameKind::kCpp;
-  if (IsTorch(frame.file)) return FrameKind::kTorch;
-  return Has(frame.file, "-packages/") || Has(frame.file, "/lib/python3") ? FrameKind::kLibrary : FrameKind::kUser;
+  if (IsTorch(frame.file)) return FrameKind::kFramework;
+  if (Has(frame.file, "-packages/")) return FrameKind::kLibrary;
+  return Has(frame.file, "/lib/python3") ? FrameKind::kFramework : FrameKind::kUser;
 }
 
 FrameMark MarkOf(const StackFrame& frame) {
@@ -121,7 +123,7 @@ StackFacts FactsOf(const std::vector<FrameId>& stack, const std::vector<FrameFac
           std::any_of(kThreadRoots.begin(), kThreadRoots.end(), [&](std::string_view part) { return Has(file, part); });
     }
     any_python = true;
-    if (frame.kind == FrameKind::kTorch || frame.mark == FrameMark::kCopy) continue;
+    if (frame.kind == FrameKind::kFramework) continue;
     facts.where = stack[i - 1];
     if (in_module) continue;
     facts.outside.push_back(stack[i - 1]);

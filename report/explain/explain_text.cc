@@ -36,11 +36,11 @@ std::string HeadText(const ExplainedSnapshot& explained, const Screen& screen) {
                            place.empty() ? "" : " at " + place);
   }
   text += Painted(Wrapped(what, screen.width, kIndent, 2 * kIndent), Paint::kBold, screen) + '\n';
-  std::string free = absl::StrFormat("%s allocated of %s reserved", Size(division.allocated_bytes, screen),
+  std::string free = absl::StrFormat("%s in use, %s reserved", Size(division.allocated_bytes, screen),
                                      Size(division.reserved_bytes, screen));
   if (division.gaps > 0) {
-    absl::StrAppendFormat(&free, "; free in %d gaps %s, the largest %s", division.gaps,
-                          Size(division.gap_bytes, screen), Size(division.largest_gap_bytes, screen));
+    absl::StrAppendFormat(&free, "; %d gaps of %s, largest %s", division.gaps, Size(division.gap_bytes, screen),
+                          Size(division.largest_gap_bytes, screen));
   }
   return text + Sentence(free, screen);
 }
