@@ -54,7 +54,7 @@ class Clocks {
   }
 
   void Forward(const StackFacts& facts, int64_t bytes) {
-    const Advance move = last_ == nullptr ? Advance::kAhead : AdvanceBetween(snapshot_, last_->outside, facts.outside);
+    const Advance move = last_ == nullptr ? Advance::kAhead : AdvanceBetween(snapshot_, trail_, facts.outside);
     // The same line, and its modules are called once more: a loop of one line.
     const bool again = move == Advance::kSame && facts.made_by == MadeBy::kModules && left_module_;
     if (move == Advance::kBack || again) ++round_;
@@ -64,6 +64,10 @@ class Clocks {
       left_module_ = true;
     }
     last_ = &facts;
+    // A function that has returned is kept: called again from the same line, it may be at an earlier line of its own.
+    const bool returned =
+        facts.outside.size() < trail_.size() && std::equal(facts.outside.begin(), facts.outside.end(), trail_.begin());
+    if (!returned) trail_ = facts.outside;
     view_.bytes_of_round.resize(static_cast<size_t>(round_) + 1);
     view_.bytes_of_round.back() += bytes;
     if (facts.call != kNoFrame && facts.made_by == MadeBy::kModules) rounds_of_call_[facts.call].insert(round_);
@@ -73,6 +77,7 @@ class Clocks {
   const std::vector<StackFacts>& facts_;
   HistoryView& view_;
   const StackFacts* last_ = nullptr;
+  std::vector<FrameId> trail_;
   bool left_module_ = false;  // on this line, for own code
   int64_t round_ = 0;
   absl::flat_hash_map<FrameId, absl::flat_hash_set<int64_t>> rounds_of_call_;

@@ -10,9 +10,11 @@
 namespace onnx_mem {
 namespace {
 
-constexpr int64_t kLeastRounds = 3;     // two overlap in any loop: a variable holds the last one while the next runs
-constexpr int64_t kBlocksOfGraph = 2;   // a round, from which on they are a graph rather than a tensor
-constexpr double kHeldOfForward = 0.4;  // of what a forward made; without a graph only what the next layer reads is
+constexpr int64_t kLeastRounds = 3;  // two overlap in any loop: a variable holds the last one while the next runs
+constexpr int64_t kRoundsOfOwnCode = 10;
+constexpr int64_t kBlocksOfGraph = 2;    // a round, from which on they are a graph rather than a tensor
+constexpr int64_t kLayersOfForward = 6;  // large blocks, from which on they are more than one layer's
+constexpr double kHeldOfForward = 0.4;   // of what a forward made; without a graph only what the next layer reads is
 
 // Blocks that one call of the user's left behind.
 struct Left {
@@ -144,8 +146,13 @@ void AddOfThisPass(const FindingQuestion& q, std::vector<SnapshotFinding>& findi
     return q.facts[block.stack].made_by == MadeBy::kModules && block.pass == now &&
            left.count(q.facts[block.stack].call) > 0;
   });
-  if (left.empty() || !modules) return;
+  if (left.empty()) return;
   SnapshotFinding finding = FindingOf(FindingKind::kNoBackward, left);
+  if (!modules) {  // a few rounds of own code alone may be layers that are written by hand
+    finding.kind = FindingKind::kGrowingTensors;
+    if (finding.rounds >= kRoundsOfOwnCode) findings.push_back(finding);
+    return;
+  }
   const bool trained = q.view.trained.contains(finding.call);
   const auto most = q.view.most_rounds.find(finding.call);
   if (trained && most != q.view.most_rounds.end() && finding.rounds <= most->second) return;
@@ -167,7 +174,10 @@ void AddUntrained(const FindingQuestion& q, std::vector<SnapshotFinding>& findin
   }
   const SnapshotFinding finding = FindingOf(FindingKind::kMissingNoGrad, left);
   const auto made = static_cast<double>(q.view.bytes_of_round.back());
-  if (finding.blocks > kBlocksOfGraph && static_cast<double>(finding.bytes) >= kHeldOfForward * made) {
+  const auto large = std::count_if(q.view.held.begin(), q.view.held.end(), [&](const HeldBlock& block) {
+    return left.contains(q.facts[block.stack].call) && block.round == round && 20 * block.bytes >= finding.bytes;
+  });
+  if (large >= kLayersOfForward && static_cast<double>(finding.bytes) >= kHeldOfForward * made) {
     findings.push_back(finding);
   }
 }
