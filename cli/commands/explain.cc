@@ -25,7 +25,7 @@ absl::Status AddModel(const Options& options, const Explanation& explanation, Re
   ASSIGN_OR_RETURN(const Analysis analysis, Study(file).Expected(workload));
   report.model = SummarizeModel(analysis);
   report.assumptions = analysis.assumptions;
-  const SnapshotMatch match = MatchTo(MainFigures(analysis)->program, explanation);
+  const SnapshotMatch match = MatchTo(*MainFigures(analysis)->program, explanation);
   for (Table& table : TablesOf(match, explanation)) report.tables.push_back(std::move(table));
   Diagnostic note{.code = Code::kMatchedStep, .severity = Severity::kNote};
   note.message = absl::StrFormat(
