@@ -50,11 +50,11 @@ function enhance(table) {
   holder.append(table);
 }
 
-export function makeTables() {
-  const parent = document.getElementById("tables-body");
+export function makeTables(root) {
+  const parent = root.querySelector("#tables-body");
   const tables = [...parent.querySelectorAll("table.data")];
   if (tables.length === 0) {
-    document.getElementById("tables").hidden = true;
+    root.querySelector("#tables").hidden = true;
     return;
   }
   // Each with its hint in a panel of its own.

@@ -20,6 +20,7 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/memory/program.h"
 #include "analyzer/onnx/build/import.h"
+#include "analyzer/study/axis.h"
 #include "planner/advice/fit.h"
 #include "report/analyze/limit.h"
 #include "report/parts/layers.h"
@@ -128,6 +129,8 @@ struct AnalyzePart {
 struct FitPart {
   std::vector<CardFit> cards = {};
   int64_t batch = 0;
+  std::string over = std::string(kBatchAxis);  // what is varied: the batch, or a dimension by its name
+  int64_t size = 0;                            // of the question, along it
 };
 
 struct TablesPart {};  // the tables and the notes are all that there is to tell
