@@ -7,6 +7,14 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # std::string of a literal plus another string overlaps nothing (GCC bug 105651).
   target_compile_options(onnx_mem_settings INTERFACE -Wno-maybe-uninitialized -Wno-restrict)
 endif()
+if(MINGW)  # the one compiler for Windows: sources use POSIX and 128-bit integers
+  add_library(onnx_mem_windows STATIC ${PROJECT_SOURCE_DIR}/windows/posix.cc)
+  target_include_directories(onnx_mem_windows PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_definitions(onnx_mem_settings INTERFACE _FILE_OFFSET_BITS=64)
+  target_include_directories(onnx_mem_settings INTERFACE ${PROJECT_SOURCE_DIR}/windows)
+  target_compile_options(onnx_mem_settings INTERFACE "SHELL:-include ${PROJECT_SOURCE_DIR}/windows/posix.h")
+  target_link_libraries(onnx_mem_settings INTERFACE onnx_mem_windows -static)
+endif()
 if(ONNX_MEM_LIBFUZZER)  # what the programs of fuzz/ reach is counted in every library, or nothing would lead them
   target_compile_options(onnx_mem_settings INTERFACE -fsanitize=fuzzer-no-link)
   target_link_options(onnx_mem_settings INTERFACE -fsanitize=fuzzer-no-link)

@@ -2,7 +2,7 @@
 import {colourKey, element, layeredCanvas, svgElement} from "./dom.mjs";
 import {formatBytes, formatShare} from "./format.mjs";
 import {legendOf} from "./legend.mjs";
-import {BOTTOM_TO_TOP, bytesPerStep} from "./series.mjs";
+import {bottomToTop, bytesPerStep} from "./series.mjs";
 import {drawOutline, drawStack} from "./stack.mjs";
 import {BYTES, CHART_LEFT, CHART_RIGHT, drawPhases} from "./steps.mjs";
 import {drawByteAxis, drawPeak} from "./timeline.mjs";
@@ -21,7 +21,7 @@ export function groupOf(runs, run) {
 // none has are left out.
 export function changesByCategory(runs, allSeries) {
   const rows = [];
-  for (const c of BOTTOM_TO_TOP) {
+  for (const c of bottomToTop(allSeries[0].byCategory.length)) {
     const bytes = runs.map((run, i) => (allSeries[i].byCategory[c] || [])[run.peakStep] || 0);
     if (bytes.some((of) => of > 0)) rows.push({category: c, bytes, changes: bytes.slice(1).map((of) => of - bytes[0])});
   }
@@ -100,7 +100,7 @@ export function makeCompare(view, choose) {
     group = groupOf(view.data.runs, view.run);
     const allSeries = group.map((run) => bytesPerStep(run, view.categories.length));
     sides = group.map((run, i) => makeSide(run, i, allSeries));
-    const used = BOTTOM_TO_TOP.filter((c) => allSeries.some((series) => series.byCategory[c].some((bytes) => bytes > 0)));
+    const used = bottomToTop(view.categories.length).filter((c) => allSeries.some((series) => series.byCategory[c].some((bytes) => bytes > 0)));
     view.part("compare-sides").replaceChildren(...sides.map((side) => side.figure));
     view.part("compare-changes").replaceChildren(changesTable(view, group, allSeries));
     view.part("compare-marks").replaceChildren(legendOf([...used.map((c) => [colourKey(c), view.categories[c]]),

@@ -94,12 +94,17 @@ export function layeredCanvas(parent, height, attributes, draw, drawOver) {
   return layers;
 }
 
-// Colours of the style sheet, which knows light from dark.
-export function readColours(root) {
+// `act` behind the next frame: what is above it on the page is drawn first.
+export function behindFrame(act) {
+  requestAnimationFrame(() => setTimeout(act, 0));
+}
+
+// Colours of the style sheet, which knows light from dark; of `count` categories.
+export function readColours(root, count) {
   const style = getComputedStyle(root);
   const of = (name) => style.getPropertyValue("--" + name).trim();
   const categories = [];
-  for (let c = 0; c < 10; ++c) categories.push(of("c" + c));
+  for (let c = 0; c < count; ++c) categories.push(of("c" + c));
   return {categories, text: of("text"), soft: of("soft"), line: of("line"), surface: of("surface"), page: of("page"), mark: of("mark"),
           limit: of("limit"), free: of("free")};
 }

@@ -22,7 +22,7 @@ export function foundInWords(run, found) {
 }
 
 export function makeFind(view) {
-  const hits = element("div", {class: "hits", hidden: true});
+  const hits = element("div", {class: "hits", role: "group", "aria-label": "Found", hidden: true});
   const message = element("p", {class: "hint", role: "status"});
   const input = element("input", {type: "search", id: "find-box", placeholder: "tensor, module or operator",
                                   "aria-label": "Find tensors, modules, operators", autocomplete: "off",

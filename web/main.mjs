@@ -5,7 +5,7 @@ function start() {
   let kept = location.hash;
   const page = renderPage(document.querySelector("main"), document, {fragment: kept, onView: (fragment) => {
     kept = fragment;
-    history.replaceState(null, "", fragment === "" ? location.pathname + location.search : fragment);
+    history.replaceState(null, "", location.href.split("#")[0] + fragment);  // of a frame too, which has no path
   }});
   window.addEventListener("hashchange", () => {
     if (location.hash !== kept) page.show(location.hash);

@@ -13,7 +13,7 @@
 // Everything is found below `element`, so a document may hold other things; nothing is kept outside of it.
 import {makeCompare} from "./compare.mjs";
 import {readData} from "./data.mjs";
-import {radioRow} from "./dom.mjs";
+import {behindFrame, radioRow} from "./dom.mjs";
 import {makeFind} from "./find.mjs";
 import {viewOfFragment} from "./fragment.mjs";
 import {makeLifetimes} from "./lifetimes.mjs";
@@ -57,11 +57,15 @@ export function renderPage(element, source, {fragment = "", onView = null} = {})
   const main = source.querySelector("main");
   if (main !== element) element.replaceChildren(...main.childNodes);
   element.classList.add("scripted");
-  makeTables(element);
+  const empty = () => {
+    element.replaceChildren();
+    element.classList.remove("scripted", "has-plans", "has-picture");
+  };
+  behindFrame(() => makeTables(element));
   const data = readData(JSON.parse(source.getElementById("page-data").textContent));
   if (data === null) {
     element.querySelector("#timeline").hidden = true;
-    return {show: () => {}, close: () => element.replaceChildren()};
+    return {show: () => {}, close: empty};
   }
   for (const id of ["lifetimes", "modules"]) element.querySelector("#" + id).hidden = false;
   const view = makeView(element, data, onView);
@@ -78,6 +82,6 @@ export function renderPage(element, source, {fragment = "", onView = null} = {})
   return {show, close: () => {
     looks.forEach((look) => look.removeEventListener("change", view.recolour));
     view.close();
-    element.replaceChildren();
+    empty();
   }};
 }

@@ -3,7 +3,13 @@
 import {formatBytes} from "./format.mjs";
 
 // From the bottom up: what stays is below, what comes and goes on top. As the program's own picture stacks them.
-export const BOTTOM_TO_TOP = [0, 1, 4, 2, 3, 5, 6, 7, 8, 9];
+const BOTTOM = [0, 1, 4, 2, 3];  // parameters, buffers, optimizer state, inputs, gradients
+
+// The order of `count` categories.
+export function bottomToTop(count) {
+  const all = [...Array(count).keys()];
+  return [...BOTTOM.filter((c) => c < count), ...all.filter((c) => !BOTTOM.includes(c))];
+}
 
 // {byCategory[category][step], total[step], most}; `hidden` categories count as nothing; `only`: these buffers alone.
 export function bytesPerStep(run, categories, hidden = new Set(), only = null) {

@@ -1,12 +1,12 @@
 // Bytes by category, stacked, over steps: what the timeline, its overview and the pictures of a comparison draw.
-import {BOTTOM_TO_TOP, columnSteps} from "./series.mjs";
+import {bottomToTop, columnSteps} from "./series.mjs";
 
 // `place`: {left, width, y(bytes)}. Of the steps that share a pixel the one with most bytes of `series` is drawn.
 export function drawStack(context, series, [from, to], place, colours) {
   const pixels = Math.max(1, Math.round(place.width));
   const steps = columnSteps(series.total, from, to, pixels);
   const below = new Float64Array(pixels);
-  for (const c of BOTTOM_TO_TOP) {
+  for (const c of bottomToTop(series.byCategory.length)) {
     const bytes = series.byCategory[c];
     if (!bytes) continue;
     context.beginPath();

@@ -52,11 +52,9 @@ function enhance(table) {
 
 export function makeTables(root) {
   const parent = root.querySelector("#tables-body");
+  if (parent === null) return;  // the page was closed
   const tables = [...parent.querySelectorAll("table.data")];
-  if (tables.length === 0) {
-    root.querySelector("#tables").hidden = true;
-    return;
-  }
+  if (tables.length === 0) return;
   // Each with its hint in a panel of its own.
   const panels = tables.map((table) => {
     const panel = element("div", {class: "panel"});

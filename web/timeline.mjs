@@ -3,7 +3,7 @@ import {stepText} from "./data.mjs";
 import {colourKey, element, layeredCanvas, makeTip} from "./dom.mjs";
 import {byteTicks, formatBytes, formatCount, formatTick} from "./format.mjs";
 import {legendOf} from "./legend.mjs";
-import {BOTTOM_TO_TOP, levelsOf} from "./series.mjs";
+import {bottomToTop, levelsOf} from "./series.mjs";
 import {drawStack} from "./stack.mjs";
 import {addStepControls, CHART_LEFT, CHART_RIGHT, drawBrush, drawPhases, drawSteps} from "./steps.mjs";
 import {setStepAttributes, stepScale, WINDOW} from "./steps.mjs";
@@ -18,7 +18,7 @@ function tipRows(view, step) {
   const rows = [element("b", {}, formatBytes(view.series.total[step]) + " at step " + formatCount(step + 1)),
                 element("div", {class: "soft"}, text.phase + ": " + text.op)];
   if (text.where) rows.push(element("div", {class: "soft"}, text.where));
-  for (const c of [...BOTTOM_TO_TOP].reverse()) {
+  for (const c of bottomToTop(view.categories.length).reverse()) {
     const bytes = view.series.byCategory[c][step];
     if (bytes > 0) {
       rows.push(element("div", {class: "row"}, colourKey(c), element("span", {}, view.categories[c]),

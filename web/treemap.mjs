@@ -1,6 +1,6 @@
 // Memory by module: areas are bytes, bands of colour are categories. A click opens a module, the path above leads out
 // again.
-import {element, makeTip, radioRow} from "./dom.mjs";
+import {behindFrame, element, makeTip, radioRow} from "./dom.mjs";
 import {formatBytes, formatShare, shorten} from "./format.mjs";
 import {legendOf} from "./legend.mjs";
 import {kindsOf, moduleTree, squarify} from "./squarify.mjs";
@@ -37,7 +37,7 @@ function peakByModule(run) {
 
 // What grew and what shrank at the peak, module by module: a box's area is the change without its sign, its kinds
 // are what grew and what shrank of it.
-export const GREW = 10, SHRANK = 11;  // beside the categories
+export const GREW = 100, SHRANK = 101;  // beside the categories
 export function changeTree(base, run) {
   const before = peakByModule(base), after = peakByModule(run);
   const modules = [...new Set([...before.keys(), ...after.keys()])];
@@ -70,7 +70,8 @@ function nodeAt(node, path) {
 
 // The colour of a band, tinted so that text reads on it.
 function tintOf(kind) {
-  return "color-mix(in srgb, var(--c" + kind + ") var(--tint), var(--surface))";
+  const colour = kind === GREW ? "grew" : kind === SHRANK ? "shrank" : "c" + kind;
+  return "color-mix(in srgb, var(--" + colour + ") var(--tint), var(--surface))";
 }
 
 // Bands across a box, as wide as its categories are large.
@@ -109,7 +110,7 @@ export function makeTreemap(view) {
   const controls = view.part("treemap-controls");
   const holder = parent.parentElement;
   const tip = makeTip(holder);
-  let waiting = 0;
+  let waiting = false;
   const measureOf = (key) => measures(view).find(([of]) => of === key) || measures(view)[0];
   const open = (path) => {
     view.module = path;
@@ -210,8 +211,12 @@ export function makeTreemap(view) {
   };
   // Behind the first picture, which should not wait for this one.
   const soon = () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(render, 0);
+    if (waiting) return;
+    waiting = true;
+    behindFrame(() => {
+      waiting = false;
+      render();
+    });
   };
   parent.addEventListener("pointerleave", () => tip.hide());
   let width = 0;

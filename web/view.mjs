@@ -2,7 +2,7 @@
 import {colourKey, element, readColours} from "./dom.mjs";
 import {fragmentOf} from "./fragment.mjs";
 import {searchRun, stepsFound} from "./search.mjs";
-import {BOTTOM_TO_TOP, bytesPerStep, zoomed} from "./series.mjs";
+import {bottomToTop, bytesPerStep, zoomed} from "./series.mjs";
 import {showStep, showTensor} from "./step_detail.mjs";
 import {BYTES, MARKS, WINDOW} from "./steps.mjs";
 
@@ -23,7 +23,7 @@ function emptyView(root, data) {
     query: "", found: null,      // {tensors, modules, operators, steps}
     brush: null,                 // pixels that are being dragged over
     area: "", module: "",        // what the treemap measures, and the module that it shows
-    series: null, foundSeries: null, allBytes: null, colours: readColours(root),
+    series: null, foundSeries: null, allBytes: null, colours: readColours(root, data.categories.length),
     charts: [],
   };
 }
@@ -44,7 +44,7 @@ function keptOf(view) {
 }
 
 function showLegend(view) {
-  const used = BOTTOM_TO_TOP.filter((c) => view.allSeries.byCategory[c].some((bytes) => bytes > 0));
+  const used = bottomToTop(view.categories.length).filter((c) => view.allSeries.byCategory[c].some((bytes) => bytes > 0));
   view.part("legend").replaceChildren(...used.map((c) => {
     const input = element("input", {type: "checkbox", onchange: () => view.toggle(c)});
     input.checked = !view.hidden.has(c);
@@ -151,7 +151,7 @@ export function makeView(root, data, onView) {
   addMoves(view);
   addChoices(view);
   view.recolour = () => {
-    view.colours = readColours(root);
+    view.colours = readColours(root, data.categories.length);
     view.charts.forEach((chart) => chart.layers && chart.layers.redrawNow());  // at once: paper does not wait
   };
   return view;

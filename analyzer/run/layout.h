@@ -33,6 +33,11 @@ struct RankLayout {
   friend bool operator==(const RankLayout&, const RankLayout&) = default;
 };
 
+// More ranks need less each.
+inline bool IsSharded(const RankLayout& layout) {
+  return layout.data == DataParallel::kZero1 || layout.data == DataParallel::kFsdp;
+}
+
 inline bool IsSpread(const RankLayout& layout) { return layout.data != DataParallel::kNone; }
 
 }  // namespace onnx_mem

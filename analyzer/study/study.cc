@@ -8,6 +8,7 @@
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/timeline.h"
 #include "analyzer/parallel/data_parallel.h"
+#include "analyzer/parallel/rank_note.h"
 #include "analyzer/runtimes/figures.h"
 #include "analyzer/runtimes/runtime.h"
 #include "analyzer/study/assumption_list.h"
@@ -193,6 +194,10 @@ absl::Status Study::AddTraining(const Workload& workload, Analysis& analysis) {
   const bool at_least = IsLowerBound(analysis.diagnostics) || HasOpaqueBodies(analysis.diagnostics);
   analysis.parts.push_back({kTrainingPart, WithAtLeast(at_least, std::move(figures))});
   WarnIfNothingIsTrained(one.run, *enacted, analysis.diagnostics);
+  if (IsSpread(one.layout)) {
+    ASSIGN_OR_RETURN(Diagnostic note, RankNote(*enacted, one.layout));
+    analysis.diagnostics.push_back(std::move(note));
+  }
   FillAssumptions(workload, *enacted, analysis);
   return absl::OkStatus();
 }

@@ -24,6 +24,7 @@
 #include "cli/answers/unmatched.h"
 #include "cli/options/option_values.h"
 #include "cli/present.h"
+#include "planner/advice/fewest_ranks.h"
 #include "report/analyze/report.h"
 
 namespace onnx_mem {
@@ -81,7 +82,7 @@ class CardNeeds {
   std::deque<MeasuredCard> measured_;
 };
 
-absl::StatusOr<CardFit> FitCard(CardNeeds& needs, const Workload& requested, const Card& target) {
+absl::StatusOr<CardFit> FitCard(Study& study, CardNeeds& needs, const Workload& requested, const Card& target) {
   CardFit card;
   card.name = target.name;
   card.memory_bytes = target.memory_bytes;
@@ -94,6 +95,9 @@ absl::StatusOr<CardFit> FitCard(CardNeeds& needs, const Workload& requested, con
     part.name = mode == Mode::kInference ? "inference" : "training";
     part.need = measured->requested;
     part.verdict = VerdictOf(part.need, target.usable_bytes);
+    if (IsSharded(workload.layout)) {
+      ASSIGN_OR_RETURN(part.ranks, FindFewestRanks(study, workload, target.usable_bytes));
+    }
     if (!measured->batches) continue;
     absl::StatusOr<BatchEdges> edges = FindBatchEdges(*measured->batches, target.usable_bytes);
     if (!edges.ok() && !work::HasLeft()) return edges.status();
@@ -179,7 +183,7 @@ absl::StatusOr<Answered> AnswerFit(const Options& given, const OpenModels& open)
   CardNeeds needs(study, axis);
   std::vector<CardFit>& cards = std::get<FitPart>(report.part).cards;
   for (const Card& target : targets) {
-    ASSIGN_OR_RETURN(CardFit card, FitCard(needs, workload, target));
+    ASSIGN_OR_RETURN(CardFit card, FitCard(study, needs, workload, target));
     answer.yes = answer.yes && IsYes(card.parts.front().verdict, options.strict);
     cards.push_back(std::move(card));
   }

@@ -108,6 +108,14 @@ std::string ShortVerdict(const Need& need, const Limit& limit, ByteUnit units) {
   return absl::StrFormat("%s, %s", WordsOf(verdict), Percent(need.expected_bytes, limit.bytes));
 }
 
+std::string RanksLine(const FewestRanks& ranks) {
+  if (!ranks.expected) return absl::StrFormat("Does not fit with %d ranks either", kMostRanksTried);
+  std::string line =
+      absl::StrFormat("Expected to fit from %d rank%s on", *ranks.expected, *ranks.expected == 1 ? "" : "s");
+  if (ranks.safe) return line + absl::StrFormat(", safe from %d", *ranks.safe);
+  return line + absl::StrFormat(", not safe with %d", kMostRanksTried);
+}
+
 std::string SizeText(const FitPart& fit, bool begins) {
   return absl::StrFormat("%s %d", begins && fit.over == kBatchAxis ? "Batch" : fit.over, fit.size);
 }

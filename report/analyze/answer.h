@@ -48,6 +48,9 @@ std::string ShortVerdict(const Need& need, const Limit& limit, ByteUnit units);
 // 14.8 GiB)". One line where the file's batch is fixed. `over`: FitPart::over.
 std::vector<std::string> BatchLines(const CardFit::Part& part, std::string_view over, ByteUnit units);
 
+// "Expected to fit from 3 ranks on, safe from 4".
+std::string RanksLine(const FewestRanks& ranks);
+
 // "batch 64", "seq 512": where the question stands. `begins`: a sentence.
 std::string SizeText(const FitPart& fit, bool begins = false);
 

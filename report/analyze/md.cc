@@ -65,6 +65,7 @@ std::string FitMarkdown(const Report& report, const FitPart& fit, const Screen& 
           MarkdownText(VerdictText(part.need, {Limit::Kind::kGpu, card.name, card.usable_bytes}, screen.units)));
       for (const std::string& line : BatchLines(part, fit.over, screen.units))
         absl::StrAppendFormat(&text, "- %s\n", line);
+      if (part.ranks) absl::StrAppendFormat(&text, "- %s\n", RanksLine(*part.ranks));
     }
   }
   for (const Table& table : report.tables) {

@@ -178,6 +178,10 @@ std::optional<Scaling> ComputeScaling(const std::vector<RunSummary>& runs, const
 
 BatchFigures BatchFiguresOf(const CardFit::Part& part) {
   BatchFigures figures;
+  if (part.ranks) {
+    figures.fewest_ranks = part.ranks->expected;
+    figures.safe_ranks = part.ranks->safe;
+  }
   if (!part.batches) return figures;
   const BatchEdges& edges = *part.batches;
   figures.safe_batch = edges.safe.batch;

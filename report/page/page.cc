@@ -51,6 +51,8 @@ std::string Filled(std::string_view template_text, const std::vector<Filling>& f
 
 std::string RenderPage(const Report& report, const Screen& screen) {
   const std::string name = report.model.path.empty() ? report.command : BaseName(report.model.path);
+  const std::string tables = TablesHtml(report, screen), data = PageData(report);
+  const bool still = tables.empty() && data == "{}";  // nothing that a script would draw or sort
   return Filled(kPageTemplate, {{"title", HtmlText(name)},
                                 {"style_hash", PolicyHash(kPageStyleSha256)},
                                 {"script_hash", PolicyHash(kPageScriptSha256)},
@@ -58,11 +60,11 @@ std::string RenderPage(const Report& report, const Screen& screen) {
                                 {"headline", HeadlineHtml(report, screen)},
                                 {"answer", AnswerHtml(report, screen)},
                                 {"picture", PictureHtml(report)},
-                                {"tables", TablesHtml(report, screen)},
+                                {"tables", tables},
                                 {"notes", NotesHtml(report, screen)},
                                 {"version", ONNX_MEM_VERSION},
-                                {"data", PageData(report)},
-                                {"script", std::string(kPageScript)}});
+                                {"data", data},
+                                {"script", still ? "" : std::string(kPageScript)}});
 }
 
 }  // namespace onnx_mem

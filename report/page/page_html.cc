@@ -87,7 +87,7 @@ std::string ScreenHtml(const Report& report, const Screen& screen) {
   Screen page = screen;
   page.rows = 0;  // nothing scrolls away
   const std::string text = RenderText(report, page);
-  std::string html = "<pre>";
+  std::string html = "<pre tabindex=\"0\" role=\"region\" aria-label=\"The report as text\">";
   for (size_t from = 0; from < text.size();) {
     const size_t end = std::min(text.find('\n', from), text.size());
     html += HtmlText(std::string_view(text).substr(from, end - from), kLongestFlags) + "\n";

@@ -74,6 +74,7 @@ std::string PartText(const FitPart& fit, const CardFit& card, const CardFit::Par
   for (const std::string& line : BatchLines(part, fit.over, screen.units)) {
     text += Wrapped(line, screen.width, 2 * kIndent, 3 * kIndent) + "\n";
   }
+  if (part.ranks) text += Wrapped(RanksLine(*part.ranks), screen.width, 2 * kIndent, 3 * kIndent) + "\n";
   return text;
 }
 

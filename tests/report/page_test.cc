@@ -114,6 +114,30 @@ TEST(Page, AnswersWithTheIntegersOfTheJsonReport) {
   EXPECT_EQ(CountOf(page, absl::StrFormat("data-v=\"%d\"", training["device_bytes"].get<int64_t>())), 1u);
 }
 
+// What a reader looks for first: how much, and does it fit, in one line for each limit.
+TEST(Page, BeginsWithFigureAndVerdictInOneParagraph) {
+  Report report = PageReport(OneTraining());
+  auto& limits = std::get<AnalyzePart>(report.part).limits;
+  limits.push_back({Limit::Kind::kBudget, "", int64_t{1} << 40});
+  limits.push_back({Limit::Kind::kBudget, "", 1});
+  const std::string page = HeadlineHtml(report, {});
+  const size_t begin = page.find("<p class=\"need\">Training needs <b class=\"size\">");
+  ASSERT_NE(begin, std::string::npos) << page;
+  const std::string line = page.substr(begin, page.find("</p>", begin) - begin);
+  EXPECT_EQ(CountOf(line, "class=\"verdict fits\">fits the budget of 1.00 TiB"), 1u) << line;
+  EXPECT_EQ(CountOf(line, "class=\"verdict does-not-fit\">does not fit the budget of 1 B"), 1u) << line;
+}
+
+// A flag that lost its middle would be another flag.
+TEST(Page, CutsNoCommandLine) {
+  CommandWords words;
+  for (int i = 0; i < 100; ++i) words.insert(words.end(), {"--segment", absl::StrFormat("encoder.layers.%d", i)});
+  const Table table{"ways", "Ways", {{"flags", "flags"}}, {{words}}, 0};
+  const std::string html = TableHtml(table, {});
+  EXPECT_EQ(html.find("…"), std::string::npos);
+  EXPECT_EQ(CountOf(html, "<span>--segment</span> <span>encoder.layers."), 100u);
+}
+
 TEST(Page, TellsEveryStepAndBuffer) {
   const nlohmann::json data = nlohmann::json::parse(DataIn(RenderPage(PageReport(OneTraining()), {})));
   const nlohmann::json& run = data["runs"][0];

@@ -6,7 +6,7 @@ import {bufferAt, placeBuffers, stackExactly} from "../../web/lifetimes_layout.m
 import {dragged, gripAt} from "../../web/overview.mjs";
 import {labelPlace, percentText, priceName, ratioTicks} from "../../web/plans.mjs";
 import {fillRectangle, pixelOf} from "../../web/raster.mjs";
-import {bytesPerStep, columnSteps, levelsOf, phaseSpans, zoomed} from "../../web/series.mjs";
+import {bottomToTop, bytesPerStep, columnSteps, levelsOf, phaseSpans, zoomed} from "../../web/series.mjs";
 import {kindsOf, moduleTree, squarify} from "../../web/squarify.mjs";
 import {compareKeys, sortKey} from "../../web/tables.mjs";
 import {bandsOf, changeTree, GREW, SHRANK} from "../../web/treemap.mjs";
@@ -23,6 +23,11 @@ test("categories add up to the total at every step", () => {
   assert.equal(series.most, 40);
   assert.deepEqual([...bytesPerStep(run, 6, new Set([5])).total], [16, 16, 16]);
   assert.deepEqual([...bytesPerStep(run, 6, new Set(), [1]).total], [16, 16, 0], "one buffer, and no sums of others");
+});
+
+test("every category stands in the stack once, what stays is at the bottom", () => {
+  for (const count of [1, 6, 10, 12]) assert.deepEqual([...bottomToTop(count)].sort((a, b) => a - b), [...Array(count).keys()]);
+  assert.deepEqual(bottomToTop(12).slice(0, 6), [0, 1, 4, 2, 3, 5]);
 });
 
 test("no peak is lost where many steps share a pixel", () => {

@@ -6,6 +6,7 @@ import {mkdtempSync, readFileSync, rmSync, statSync, writeFileSync} from "node:f
 import {tmpdir} from "node:os";
 import {join} from "node:path";
 import {findChromium, openPage, startBrowser} from "./browser.mjs";
+import {largeRun} from "./large_run.mjs";
 
 const [program, models] = process.argv.slice(2);
 const chromium = findChromium();
@@ -274,7 +275,7 @@ try {
     await page.settle();
     await page.evaluate("document.querySelector('#treemap-controls input[value=change]').click()");
     await page.settle();
-    assert.ok(await page.evaluate("[...document.querySelectorAll('#treemap .box')].filter((b) => /c11/.test(b.style.backgroundImage)).length > 3"));
+    assert.ok(await page.evaluate("[...document.querySelectorAll('#treemap .box')].filter((b) => /shrank/.test(b.style.backgroundImage)).length > 3"));
     assert.doesNotMatch(await page.evaluate("document.querySelector('#treemap-marks').innerText"), /parameters/);
     assert.match(await page.evaluate("document.querySelector('#treemap .box').getAttribute('aria-label')"), /(more|less)/);
   });
@@ -290,6 +291,14 @@ try {
     await page.evaluate("document.querySelectorAll('#compare .side .link')[1].click()");
     assert.equal(await page.evaluate("document.querySelectorAll('#run-switch input')[1].checked"), true);
     assert.match(await page.evaluate(text("#timeline-marks")), /peak of the base/);
+  });
+
+  const fit = made("fit.html", "fit", join(models, "resnet18.train.ts.op17.onnx"), "--gpu", "T4");
+  await check("a page without pictures is text alone: no empty section, no script", fit, {}, async (page) => {
+    assert.match(await page.evaluate(text("#answer")), /Batch 1 of training needs/);
+    assert.equal(await page.evaluate("document.querySelectorAll('section').length - [...document.querySelectorAll('section')]" +
+                                     ".filter((s) => s.getBoundingClientRect().height === 0).length"), 2);
+    assert.ok(statSync(fit).size < 40000);
   });
 
   const plan = made("plan.html", "plan", join(models, "resnet18.train.ts.op17.onnx"), "-b", "64", "--budget", "2.2GiB",
@@ -319,10 +328,10 @@ try {
   const report = readFileSync(resnet, "utf8");
   const script = report.match(/<script>([^]*)<\/script>/)[1].replace(/if \(typeof document[^\n]*start\(\);/, "window.renderPage = renderPage;");
   const host = join(folder, "host.html");
-  writeFileSync(host, "<!doctype html><title>host</title><h1 id=answer>Mine</h1><div id=here></div><script>" + script + "</script>" +
+  writeFileSync(host, "<!doctype html><title>host</title><style>" + report.match(/<style>([^]*?)<\/style>/)[1] + "</style><h1 id=answer>Mine</h1><div id=here></div><script>" + script + "</script>" +
       "<template id=report>" + report.replace(/&/g, "&amp;").replace(/</g, "&lt;") + "</template>");
   await check("another document shows a report in an element of its own, and is rid of it again", host, {}, async (page) => {
-    const draw = "(() => { const text = document.getElementById('report').content.textContent;" +
+    const draw = "(() => { const text = (window.text ??= document.getElementById('report').content.textContent);" +
                  "window.shown = renderPage(document.getElementById('here'), new DOMParser().parseFromString(text, 'text/html'), {fragment: '#step=4'}); })()";
     for (let i = 0; i < 2; ++i) {
       await page.evaluate(draw);
@@ -331,9 +340,38 @@ try {
       assert.ok(await page.evaluate("document.querySelectorAll('#treemap .box').length > 3"));
       assert.equal(await page.evaluate("location.hash"), "");
       await page.evaluate("shown.close()");
-      assert.equal(await page.evaluate("document.getElementById('here').childNodes.length"), 0);
+      assert.deepEqual(await page.evaluate("[document.getElementById('here').childNodes.length, document.getElementById('here').className]"), [0, ""]);
     }
     assert.equal(await page.evaluate(text("#answer")), "Mine", "what else the document holds is left alone");
+  });
+  await check("a report works in a frame that was made from its text", host, {height: 1000}, async (page) => {
+    const framed = (source) => page.evaluate("new Promise((loaded) => { const text = (window.text ??= document.getElementById('report').content.textContent);" +
+        "const frame = document.createElement('iframe'); frame.width = frame.height = 900; frame.onload = loaded; " + source +
+        "; document.body.replaceChildren(frame); })");
+    await framed("frame.srcdoc = text");
+    await page.settle();
+    const inside = "document.querySelector('iframe').contentDocument";
+    const press = (key) => page.evaluate(inside + ".querySelector('#timeline-chart [role=slider]').dispatchEvent(new KeyboardEvent('keydown', {key: '" + key + "'}))");
+    const hash = () => new Promise((r) => setTimeout(r, 400)).then(() => page.evaluate(inside + ".location.hash"));
+    await press("Home");
+    assert.equal(await hash(), "#step=1");
+    await press("p");
+    assert.equal(await hash(), "");
+    await framed("frame.src = URL.createObjectURL(new Blob([text], {type: 'text/html'}))");  // of an origin of its own: click
+    await page.settle();
+    await page.mouse("mousePressed", 400, 400, 1);
+    await page.mouse("mouseReleased", 400, 400, 1);
+    await new Promise((r) => setTimeout(r, 400));
+  });
+  // Limits that only another order of growth breaks: tests/web/speed.mjs measures 10 ms a key.
+  const large = join(folder, "large.html");
+  writeFileSync(large, report.replace(/(id="page-data">)[^]*?(<\/script>)/, (_, before, after) => before + JSON.stringify(largeRun(3000)) + after));
+  await check("12,000 steps and 12,000 tensors stay smooth", large, {}, async (page) => {
+    assert.match(await page.evaluate(valueText), /^step 6,000 of 12,000, forward/);
+    const slowest = await page.evaluate("(async () => { const chart = document.querySelector('#timeline-chart [role=slider]'); let most = 0;" +
+        "for (const key of '++-p0') { const start = performance.now(); chart.dispatchEvent(new KeyboardEvent('keydown', {key}));" +
+        "await new Promise((r) => requestAnimationFrame(() => setTimeout(r, 0))); most = Math.max(most, performance.now() - start); } return most; })()");
+    assert.ok(slowest < 500, slowest + " ms");
   });
   assert.ok(statSync(resnet).size < 5e6 && statSync(plan).size < 5e6);
 } finally {

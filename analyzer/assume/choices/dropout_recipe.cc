@@ -63,10 +63,12 @@ bool AreConv1D(const Build& build) {
 
 // Linears without biases, and positions in the scores.
 bool AreLikeT5(const Build& build) {
-  const auto& [draft, spots, linears] = build;
-  return std::all_of(linears.begin(), linears.end(), [&](NodeId id) { return draft.node(id).inputs.size() == 2; }) &&
-         std::any_of(spots.common.begin(), spots.common.end(),
-                     [&](const DropoutSpot& spot) { return spot.attention && HasPositionBias(draft, spot.node); });
+  const auto& common = build.spots.common;
+  return std::all_of(build.linears.begin(), build.linears.end(),
+                     [&](NodeId id) { return build.draft.node(id).inputs.size() == 2; }) &&
+         std::any_of(common.begin(), common.end(), [&](const DropoutSpot& spot) {
+           return spot.attention && HasPositionBias(build.draft, spot.node);
+         });
 }
 
 // The activation of a convolution over a sequence that was padded on both sides and cut at its end.
