@@ -57,14 +57,14 @@ bool IsConstantWeight(const FrameworkGraph& graph, const IdVector<TensorId, Tens
 bool IsNamedResult(std::string_view name) { return name.find('.') == std::string_view::npos && !IsExporterName(name); }
 
 // A step that computes such a value anew gives it no history (lower/exporters/folded_expressions.cc).
-bool IsComputedAnew(const Lowered& lowered, const Node& node) {
+bool IsComputedAnew(const Lowered& lowered, const FrameworkNode& node) {
   if (node.op != "full" || node.outputs.size() != 1 || !IsNamedResult(node.name)) return false;
   const Tensor& made = lowered.graph.tensors[node.outputs[0]];
   return made.name == absl::StrCat(node.name, "/computed") && IsFloating(made.dtype);
 }
 
 // The parameter stands for what was computed.
-void ReadParameter(Node& node, Lowered& lowered) {
+void ReadParameter(FrameworkNode& node, Lowered& lowered) {
   Tensor stored = lowered.graph.tensors[node.outputs[0]];
   stored.name = node.name;
   stored.role = TensorRole::kInitializer;
@@ -114,7 +114,7 @@ bool TrainComputed(Lowered& lowered) {
     any = true;
   }
   bool added = false;
-  for (Node& node : lowered.graph.nodes) {
+  for (FrameworkNode& node : lowered.graph.nodes) {
     if (!IsComputedAnew(lowered, node)) continue;
     ReadParameter(node, lowered);
     added = true;

@@ -86,9 +86,9 @@ Computed FindComputed(const ProgramSignature& signature, const Lowered& lowered)
 
 // How wide the model is: the longest row of what norms scale and of tables that are picked from.
 int64_t WidthOfModel(const Lowered& lowered) {
-  const Graph& graph = lowered.graph;
+  const FrameworkGraph& graph = lowered.graph;
   int64_t width = 1;
-  for (const Node& node : graph.nodes) {
+  for (const FrameworkNode& node : graph.nodes) {
     const bool picks = node.op == "embedding" && lowered.kinds[node.inputs[0]] == TensorKind::kParameter;
     if (!picks && node.op != "layer_norm") continue;
     const Shape& shape = graph.tensors[picks ? node.inputs[0] : node.outputs[0]].shape;

@@ -18,8 +18,8 @@ struct MarginRow {
 
 constexpr auto kMargins = std::to_array<MarginRow>({
     {Listing::kWhole, {.less_percent = 4, .more_percent = 1}, {.less_percent = 1, .more_percent = 1}},
-    {Listing::kPartly, {.less_percent = 4, .more_percent = 7}, {.less_percent = 1, .more_percent = 3}},
-    {Listing::kNone, {.less_percent = 2, .more_percent = 9}, {.less_percent = 1, .more_percent = 3}},
+    {Listing::kPartly, {.less_percent = 4, .more_percent = 8}, {.less_percent = 1, .more_percent = 6}},
+    {Listing::kNone, {.less_percent = 1, .more_percent = 9}, {.less_percent = 1, .more_percent = 5}},
 });
 
 }  // namespace
