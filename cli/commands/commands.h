@@ -41,6 +41,7 @@ absl::StatusOr<Answer> RunCompare(const Options& options);
 absl::StatusOr<Answer> RunFit(const Options& options);
 absl::StatusOr<Answer> RunCheck(const Options& options);
 absl::StatusOr<Answer> RunPlan(const Options& options);
+absl::StatusOr<Answer> RunExplain(const Options& options);
 absl::StatusOr<Answer> RunGpus(const Options& options);
 absl::StatusOr<Answer> RunCompletion(const Options& options);
 absl::StatusOr<Answer> RunMan(const Options& options);
