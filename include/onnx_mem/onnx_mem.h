@@ -227,6 +227,8 @@ struct Fitting : Answer {
   };
   ModelSummary model;
   int64_t batch = 1;
+  std::string over;         // what is varied: "batch", or the dimension that --over names
+  int64_t size = 1;         // of the question, along it
   bool fits = false;        // every card
   std::vector<Card> cards;  // those of Question::gpu, then gpu_memory_bytes, then budget_bytes
   std::vector<Way> ways;    // to make the batch fit the first card that is too small, cheapest first

@@ -113,6 +113,29 @@ def run_answer(arguments: list[str], folder: str) -> tuple[dict[str, Any], str]:
     return run_json([*arguments, "-o", screen]), _text_of(screen)
 
 
+def run_pictured(arguments: list[str], folder: str) -> tuple[dict[str, Any], str, str]:
+    """(the answer of analyze, its screen, the course of memory as SVG; "" where there is none).
+
+    The screen is the one that the command shows; a file of it would hold every list whole. So it is a run of its own,
+    beside the other one and on the same file.
+
+    Raises:
+      Error: as run_json.
+    """
+    picture = os.path.join(folder, "course.svg")
+    shown = subprocess.Popen([find_program(), *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        try:
+            answer = run_json([*arguments, "-o", picture])
+        except Error as e:
+            if e.code != "usage":          # that is: of several batches, or of a saved report
+                raise
+            answer = run_json(arguments)
+    finally:
+        screen, _ = shown.communicate()
+    return answer, screen, _text_of(picture) if os.path.exists(picture) else ""
+
+
 def _text_of(path: str) -> str:
     with open(path, encoding="utf-8") as f:
         return f.read()

@@ -1,22 +1,36 @@
+<<<<<<< HEAD
+"""The program's commands, every option a keyword. Made by scripts/reference: docs/reference/options.md says what each means."""
+from collections.abc import Callable, Mapping, Sequence
+=======
 """The program's commands, every option a keyword. Made by scripts/reference; see docs/reference/options.md."""
 from collections.abc import Mapping, Sequence
+>>>>>>> h-docs
 from os import PathLike
-from typing import Any, Literal, Protocol
+from pathlib import Path as WrittenPath
+from typing import Literal, TypeVar
 
+from ._measure.measured import Measured
+from ._record.record import Record
+from ._record.verified import Verified
+from ._types import (
+    BatchDim,
+    FreeSize,
+    GivenPlan,
+    Input,
+    Loss,
+    LossAndTargets,
+    Mode,
+    Model,
+    Module,
+    Path,
+    Precision,
+)
 from .reports import Comparison, Fit, Plan, Report
 
-Model = Any  # a path, an onnx.ModelProto, a Record, or a torch.nn.Module
+M = TypeVar("M")
 
-class Tensor(Protocol):
-    @property
-    def shape(self) -> Any: ...
-    @property
-    def requires_grad(self) -> bool: ...
-
-Input = Tensor | list[Any] | tuple[Any, ...] | dict[str, Any]
-
-def analyze(x: Model, *args: Any, kwargs: Mapping[str, Any] | None = ..., batch_dim: Any = ...,
-            free: Mapping[str, int] | None = ...,
+def analyze(x: Model, *args: object, kwargs: Mapping[str, object] | None = ...,
+            batch_dim: BatchDim = ..., free: FreeSize | None = ..., length: int | None = ...,
             batch: int | str | Sequence[int] | None = ...,
             dim: str | Sequence[str] | None = ...,
             input: str | Sequence[str] | Input | None = ...,
@@ -61,8 +75,8 @@ def analyze(x: Model, *args: Any, kwargs: Mapping[str, Any] | None = ..., batch_
             strict: bool | None = ...,
             **inputs: Input) -> Report: ...
 
-def plan(x: Model, *args: Any, kwargs: Mapping[str, Any] | None = ..., batch_dim: Any = ...,
-         free: Mapping[str, int] | None = ...,
+def plan(x: Model, *args: object, kwargs: Mapping[str, object] | None = ...,
+         batch_dim: BatchDim = ..., free: FreeSize | None = ..., length: int | None = ...,
          batch: int | str | Sequence[int] | None = ...,
          dim: str | Sequence[str] | None = ...,
          input: str | Sequence[str] | Input | None = ...,
@@ -111,8 +125,8 @@ def plan(x: Model, *args: Any, kwargs: Mapping[str, Any] | None = ..., batch_dim
          strict: bool | None = ...,
          **inputs: Input) -> Plan: ...
 
-def fit(x: Model, *args: Any, kwargs: Mapping[str, Any] | None = ..., batch_dim: Any = ...,
-        free: Mapping[str, int] | None = ...,
+def fit(x: Model, *args: object, kwargs: Mapping[str, object] | None = ...,
+        batch_dim: BatchDim = ..., free: FreeSize | None = ..., length: int | None = ...,
         batch: int | str | Sequence[int] | None = ...,
         dim: str | Sequence[str] | None = ...,
         input: str | Sequence[str] | Input | None = ...,
@@ -154,8 +168,8 @@ def fit(x: Model, *args: Any, kwargs: Mapping[str, Any] | None = ..., batch_dim:
         strict: bool | None = ...,
         **inputs: Input) -> Fit: ...
 
-def compare(a: Model, b: Model = ..., *args: Any, kwargs: Mapping[str, Any] | None = ..., batch_dim: Any = ...,
-            free: Mapping[str, int] | None = ...,
+def compare(a: Model, b: Model | None = ..., *args: object, kwargs: Mapping[str, object] | None = ...,
+            batch_dim: BatchDim = ..., free: FreeSize | None = ..., length: int | None = ...,
             batch: int | str | Sequence[int] | None = ...,
             dim: str | Sequence[str] | None = ...,
             input: str | Sequence[str] | Input | None = ...,
@@ -199,3 +213,101 @@ def compare(a: Model, b: Model = ..., *args: Any, kwargs: Mapping[str, Any] | No
             color: Literal["auto", "always", "never"] | None = ...,
             strict: bool | None = ...,
             **inputs: Input) -> Comparison: ...
+
+def checkpoint(model: M, plan: GivenPlan | int, *args: object, kwargs: Mapping[str, object] | None = ...,
+               batch_dim: BatchDim = ..., free: FreeSize | None = ..., length: int | None = ...,
+               batch: int | str | Sequence[int] | None = ...,
+               dim: str | Sequence[str] | None = ...,
+               input: str | Sequence[str] | Input | None = ...,
+               dtype: Literal["file", "fp32", "fp16", "bf16"] | None = ...,
+               amp: Literal["none", "fp16", "bf16"] | None = ...,
+               method: Literal["auto", "none", "sqrt", "chen", "chain", "dag"] | None = ...,
+               granularity: Literal["module", "op"] | None = ...,
+               budget_on: Literal["device", "live"] | None = ...,
+               cost_in: Literal["flops", "time"] | None = ...,
+               max_slowdown: str | float | None = ...,
+               offload: bool | None = ...,
+               host_memory: str | None = ...,
+               max_batch: bool | None = ...,
+               time_limit: float | None = ...,
+               iterations: int | None = ...,
+               optimizer: str | float | None = ...,
+               optimizer_impl: Literal["foreach", "for-loop", "fused"] | None = ...,
+               weight_decay: bool | None = ...,
+               accumulate: int | None = ...,
+               loss: Literal["auto", "sum", "mean", "cross-entropy", "mse", "none"] | None = ...,
+               freeze: str | Sequence[str] | None = ...,
+               lora: str | Sequence[str] | None = ...,
+               base_bits: Literal["4", "4-double", "8", 4, 8] | None = ...,
+               requires_grad: str | Sequence[str] | None = ...,
+               hold: str | Sequence[str] | None = ...,
+               checkpointed: str | Sequence[str] | None = ...,
+               inplace: str | None = ...,
+               attention: Literal["auto", "eager", "math", "flash", "efficient"] | None = ...,
+               bn: Literal["auto", "as-is", "unfold"] | None = ...,
+               dropout: str | float | None = ...,
+               tied: Literal["auto", "yes", "no"] | None = ...,
+               no_rewrite: str | Sequence[str] | None = ...,
+               gpu: str | Sequence[str] | None = ...,
+               gpu_memory: str | None = ...,
+               cost: str | PathLike[str] | None = ...,
+               torch: str | None = ...,
+               cudnn_benchmark: bool | None = ...,
+               allocator: Literal["exact", "ort", "ort-as-requested", "pytorch", "pytorch-expandable"] | None = ...,
+               top: int | None = ...,
+               export: str | PathLike[str] | Sequence[str] | None = ...,
+               units: Literal["auto", "B", "KiB", "MiB", "GiB", "MB", "GB"] | None = ...,
+               color: Literal["auto", "always", "never"] | None = ...,
+               verbose: bool | None = ...,
+               strict: bool | None = ...,
+               **inputs: Input) -> M: ...
+
+def export(model: Module,
+           args: object=...,
+           *rest: object,
+           path: Path | None=None,
+           kwargs: Mapping[str, object] | None=None,
+           batch_dim: BatchDim=0,
+           free: FreeSize | None=None,
+           loss: LossAndTargets | None=None,
+           weights: bool=False,
+           precisions: Precision | Sequence[Precision]=...,
+           **inputs: Input) -> WrittenPath: ...
+
+def verify(x: Record | Path,
+           model: Module | None=None,
+           args: object=...,
+           *rest: object,
+           kwargs: Mapping[str, object] | None=None,
+           batch: int | None=None,
+           optimizer: str='adam',
+           training: bool=True,
+           batch_dim: BatchDim=0,
+           length: int | None=None,
+           **inputs: Input) -> Verified: ...
+
+def record(model: Module,
+           args: object=...,
+           *rest: object,
+           kwargs: Mapping[str, object] | None=None,
+           batch_dim: BatchDim=0,
+           free: FreeSize | None=None,
+           modes: Sequence[Mode]=...,
+           precisions: Precision | Sequence[Precision]=...,
+           **inputs: Input) -> Record: ...
+
+def measure(model: Module,
+            args: object=...,
+            *rest: object,
+            kwargs: Mapping[str, object] | None=None,
+            optimizer: str | Callable[..., object]='adam',
+            training: bool=True,
+            batch: int | None=None,
+            batch_dim: BatchDim=0,
+            loss: Literal['auto', 'mean', 'cross-entropy'] | Loss='auto',
+            precision: Precision | None=None,
+            accumulate: int=1,
+            plan: GivenPlan | None=None,
+            **inputs: Input) -> Measured: ...
+
+def restore(model: M) -> M: ...

@@ -21,10 +21,10 @@ std::string PictureHtml(const Report& report) {
     analysis = std::get<PlanPart>(report.part).baseline.get();
   }
   const RunFigures* figures = analysis != nullptr ? MainFigures(*analysis) : nullptr;
-  if (figures == nullptr || figures->program.steps.empty()) return "";
+  if (figures == nullptr || figures->program->steps.empty()) return "";
   int64_t limit_bytes = 0;
   if (part != nullptr && !part->limits.empty()) limit_bytes = LiveLimit(part->limits.front(), *figures);
-  return TimelinePicture(figures->program, limit_bytes);
+  return TimelinePicture(*figures->program, limit_bytes);
 }
 
 }  // namespace

@@ -81,11 +81,13 @@ TEST(Page, AllowsItsOwnScriptAndStyleAlone) {
 TEST(Page, ShowsMarkupInNamesAsText) {
   const std::string evil = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'";
   RunFigures training = SampleTraining();
-  for (Step& step : training.program.steps) {
+  MemoryProgram program = *training.program;
+  for (Step& step : program.steps) {
     step.op = evil;
     step.node = step.module = evil;
   }
-  for (Buffer& buffer : training.program.buffers) buffer.name = buffer.module = buffer.kept_by = evil;
+  for (Buffer& buffer : program.buffers) buffer.name = buffer.module = buffer.kept_by = evil;
+  training.program = std::make_shared<const MemoryProgram>(std::move(program));
   Analysis analysis = OneTraining(std::move(training));
   analysis.info.producer = evil;
   analysis.assumptions = {{evil, evil}};
@@ -151,13 +153,15 @@ TEST(Page, TellsEveryStepAndBuffer) {
 
 TEST(Page, OfManyTensorsTellsTheLargestOneByOne) {
   RunFigures training = SampleTraining();
+  MemoryProgram program = *training.program;
   for (int i = 0; i < 80'000; ++i) {
     std::string name(60, 'a');
     for (int digit = 0, rest = i; digit < 60; ++digit, rest = (rest * 7 + 13) % 200'003) name[digit] += rest % 26;
-    training.program.buffers.Add(
+    program.buffers.Add(
         SampleBuffer(name + std::to_string(i), Category::kTransientActivations, 8 + 4 * (i % 1000), 0, 1 + i % 5, "m"));
   }
-  training.timeline = ComputeTimeline(training.program);
+  training.timeline = ComputeTimeline(program);
+  training.program = std::make_shared<const MemoryProgram>(std::move(program));
   const std::string page = RenderPage(PageReport(OneTraining(std::move(training))), {});
   EXPECT_LT(page.size(), 5'000'000u);
   const nlohmann::json run = nlohmann::json::parse(DataIn(page))["runs"][0];
@@ -166,7 +170,7 @@ TEST(Page, OfManyTensorsTellsTheLargestOneByOne) {
 }
 
 TEST(TimelinePicture, HasItsPeakAndACategoryForEachColour) {
-  const std::string svg = TimelinePicture(SampleTraining().program, 3000);
+  const std::string svg = TimelinePicture(*SampleTraining().program, 3000);
   EXPECT_NE(svg.find("peak 3.81 KiB"), std::string::npos);
   EXPECT_NE(svg.find("limit 2.93 KiB"), std::string::npos);
   for (const char* category : {"c0", "c2", "c3", "c4", "c5", "c6", "c7"}) {

@@ -116,7 +116,8 @@ def to_text(record: Record) -> str:
         lines.append("batches " + " ".join(str(n) for n in record.batches if n is not None))
     for mode, p in record.programs.items():
         lines.append(f"program {mode}")
-        values, known = p["values"], set()
+        values: list[Any] = p["values"]
+        known = set()
         for i, v in enumerate(values):
             if v["kind"] in ("value", "gradient"):
                 continue

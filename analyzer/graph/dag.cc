@@ -1,8 +1,9 @@
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/dag.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "analyzer/graph/verify_graph.h"
+#include "analyzer/graph/framework_graph.h"
+#include "analyzer/graph/graph.h"
 
 namespace onnx_mem {
 namespace {
@@ -12,25 +13,29 @@ absl::Status Broken(std::string_view what) {
 }
 
 template <class T>
-const T* FindAttribute(const Node& node, std::string_view name) {
+const T* FindAttribute(const AnyNode& node, std::string_view name) {
   auto it = node.attributes.find(name);
   return it == node.attributes.end() ? nullptr : std::get_if<T>(&it->second);
 }
 
-absl::Status VerifyReads(const Graph& graph, NodeId id, const TensorIds& reads,
-                         const IdVector<TensorId, bool>& defined) {
-  for (TensorId tensor : reads) {
-    if (!tensor.valid()) continue;
-    if (!graph.tensors.contains(tensor)) return Broken(absl::StrCat(Describe(graph, id), " reads an unknown tensor"));
-    if (!defined[tensor]) {
-      return Broken(absl::StrCat(Describe(graph, id), " reads '", graph.tensors[tensor].name, "' before it is made"));
+template <class NodeT>
+absl::Status VerifyReads(const Dag<NodeT>& graph, NodeId id, const IdVector<TensorId, bool>& defined) {
+  absl::Status status;
+  ForEachRead(graph.nodes[id], [&](TensorId tensor) {
+    if (!tensor.valid()) return;
+    if (!graph.tensors.contains(tensor)) {
+      status.Update(Broken(absl::StrCat(Describe(graph, id), " reads an unknown tensor")));
+    } else if (!defined[tensor]) {
+      status.Update(
+          Broken(absl::StrCat(Describe(graph, id), " reads '", graph.tensors[tensor].name, "' before it is made")));
     }
-  }
-  return absl::OkStatus();
+  });
+  return status;
 }
 
-absl::Status VerifyLinks(const Graph& graph) {
-  Graph relinked = graph;
+template <class NodeT>
+absl::Status VerifyLinks(const Dag<NodeT>& graph) {
+  Dag<NodeT> relinked = graph;
   LinkTensors(relinked);
   for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
     if (graph.tensors[id].producer != relinked.tensors[id].producer ||
@@ -41,8 +46,8 @@ absl::Status VerifyLinks(const Graph& graph) {
   return absl::OkStatus();
 }
 
-absl::Status VerifyLiterals(const Graph& graph) {
-  for (const Tensor& tensor : graph.tensors) {
+absl::Status VerifyLiterals(const IdVector<TensorId, Tensor>& tensors) {
+  for (const Tensor& tensor : tensors) {
     if (!tensor.value) continue;
     const size_t count = std::visit([](const auto& data) { return data.size(); }, tensor.value->data);
     std::optional<int64_t> expected = NumElements(Shape(tensor.value->dims));
@@ -56,9 +61,9 @@ absl::Status VerifyLiterals(const Graph& graph) {
   return absl::OkStatus();
 }
 
-std::string TensorNames(const Graph& graph, const TensorIds& ids) {
+std::string TensorNames(const IdVector<TensorId, Tensor>& tensors, const TensorIds& ids) {
   return absl::StrJoin(ids, ", ", [&](std::string* out, TensorId id) {
-    absl::StrAppend(out, id.valid() ? graph.tensors[id].name : std::string("-"));
+    absl::StrAppend(out, id.valid() ? tensors[id].name : std::string("-"));
   });
 }
 
@@ -79,54 +84,50 @@ std::string_view NameOf(TensorRole role) {
   return "activation";
 }
 
-int64_t IntAttribute(const Node& node, std::string_view name, int64_t fallback) {
+int64_t IntAttribute(const AnyNode& node, std::string_view name, int64_t fallback) {
   const auto* value = FindAttribute<int64_t>(node, name);
   return value ? *value : fallback;
 }
 
-double FloatAttribute(const Node& node, std::string_view name, double fallback) {
+double FloatAttribute(const AnyNode& node, std::string_view name, double fallback) {
   const auto* value = FindAttribute<double>(node, name);
   return value ? *value : fallback;
 }
 
-std::string StringAttribute(const Node& node, std::string_view name, std::string_view fallback) {
+std::string StringAttribute(const AnyNode& node, std::string_view name, std::string_view fallback) {
   const auto* value = FindAttribute<std::string>(node, name);
   return value ? *value : std::string(fallback);
 }
 
-std::vector<int64_t> IntsAttribute(const Node& node, std::string_view name, std::vector<int64_t> fallback) {
+std::vector<int64_t> IntsAttribute(const AnyNode& node, std::string_view name, std::vector<int64_t> fallback) {
   const auto* value = FindAttribute<std::vector<int64_t>>(node, name);
   if (value) return *value;
   return fallback;
 }
 
-std::string Describe(const Graph& graph, NodeId id) {
-  const Node& node = graph.nodes[id];
+std::string Describe(const AnyNode& node, NodeId id) {
   if (node.name.empty()) return absl::StrCat("node #", id.value(), " (", node.op.str(), ")");
   return absl::StrCat("node '", node.name, "' (", node.op.str(), ")");
 }
 
-std::string AtBatch(const Graph& graph) { return graph.batch > 0 ? absl::StrCat(" at batch ", graph.batch) : ""; }
-
-void LinkTensors(Graph& graph) {
+template <class NodeT>
+void LinkTensors(Dag<NodeT>& graph) {
   for (Tensor& tensor : graph.tensors) {
     tensor.producer = NodeId();
     tensor.consumers.clear();
   }
   for (NodeId id(0); graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
-    const Node& node = graph.nodes[id];
-    for (TensorId output : node.outputs) {
+    for (TensorId output : graph.nodes[id].outputs) {
       if (output.valid()) graph.tensors[output].producer = id;
     }
-    for (const auto* reads : {&node.inputs, &node.captures}) {
-      for (TensorId input : *reads) {
-        if (input.valid()) graph.tensors[input].consumers.push_back(id);
-      }
-    }
+    ForEachRead(graph.nodes[id], [&](TensorId input) {
+      if (input.valid()) graph.tensors[input].consumers.push_back(id);
+    });
   }
 }
 
-absl::Status VerifyGraph(const Graph& graph) {
+template <class NodeT>
+absl::Status VerifyGraph(const Dag<NodeT>& graph) {
   IdVector<TensorId, bool> defined(graph.tensors.size(), false);
   for (const auto* sources : {&graph.inputs, &graph.initializers}) {
     for (TensorId id : *sources) {
@@ -135,10 +136,8 @@ absl::Status VerifyGraph(const Graph& graph) {
     }
   }
   for (NodeId id(0); graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
-    const Node& node = graph.nodes[id];
-    if (absl::Status s = VerifyReads(graph, id, node.inputs, defined); !s.ok()) return s;
-    if (absl::Status s = VerifyReads(graph, id, node.captures, defined); !s.ok()) return s;
-    for (TensorId output : node.outputs) {
+    if (absl::Status s = VerifyReads(graph, id, defined); !s.ok()) return s;
+    for (TensorId output : graph.nodes[id].outputs) {
       if (!output.valid()) continue;
       if (!graph.tensors.contains(output)) return Broken(absl::StrCat(Describe(graph, id), " makes an unknown tensor"));
       if (defined[output]) return Broken(absl::StrCat("tensor '", graph.tensors[output].name, "' is made twice"));
@@ -149,10 +148,11 @@ absl::Status VerifyGraph(const Graph& graph) {
     if (!graph.tensors.contains(id) || !defined[id]) return Broken("a graph output is made by no node");
   }
   if (absl::Status s = VerifyLinks(graph); !s.ok()) return s;
-  return VerifyLiterals(graph);
+  return VerifyLiterals(graph.tensors);
 }
 
-std::string DumpGraph(const Graph& graph) {
+template <class NodeT>
+std::string DumpGraph(const Dag<NodeT>& graph) {
   std::string out;
   for (TensorId id : graph.inputs) {
     absl::StrAppend(&out, "input ", graph.tensors[id].name, " ", TypeText(graph.tensors[id]), "\n");
@@ -160,10 +160,10 @@ std::string DumpGraph(const Graph& graph) {
   for (TensorId id : graph.initializers) {
     absl::StrAppend(&out, "initializer ", graph.tensors[id].name, " ", TypeText(graph.tensors[id]), "\n");
   }
-  for (const Node& node : graph.nodes) {
+  for (const NodeT& node : graph.nodes) {
     if (!node.name.empty()) absl::StrAppend(&out, node.name, " = ");
-    absl::StrAppend(&out, node.domain.empty() ? "" : node.domain + "::", node.op.str(), "(",
-                    TensorNames(graph, node.inputs), ") -> ");
+    if constexpr (requires { node.domain; }) absl::StrAppend(&out, node.domain, node.domain.empty() ? "" : "::");
+    absl::StrAppend(&out, node.op.str(), "(", TensorNames(graph.tensors, node.inputs), ") -> ");
     absl::StrAppend(&out,
                     absl::StrJoin(node.outputs, ", ",
                                   [&](std::string* text, TensorId id) {
@@ -172,8 +172,15 @@ std::string DumpGraph(const Graph& graph) {
                                   }),
                     "\n");
   }
-  absl::StrAppend(&out, "outputs ", TensorNames(graph, graph.outputs), "\n");
+  absl::StrAppend(&out, "outputs ", TensorNames(graph.tensors, graph.outputs), "\n");
   return out;
 }
+
+template void LinkTensors(Dag<Node>&);
+template void LinkTensors(Dag<FrameworkNode>&);
+template absl::Status VerifyGraph(const Dag<Node>&);
+template absl::Status VerifyGraph(const Dag<FrameworkNode>&);
+template std::string DumpGraph(const Dag<Node>&);
+template std::string DumpGraph(const Dag<FrameworkNode>&);
 
 }  // namespace onnx_mem

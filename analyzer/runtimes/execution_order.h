@@ -5,8 +5,8 @@
 //   #0 a = f(x)   #1 b = g(x)   #2 c = h(a, b)        runs #1 #0 #2
 //
 // Source: onnxruntime/core/graph/graph.cc (ReverseDFSFrom), graph_viewer.cc (NodeCompare).
-#ifndef ONNX_MEM_ANALYZER_GRAPH_EXECUTION_ORDER_H_
-#define ONNX_MEM_ANALYZER_GRAPH_EXECUTION_ORDER_H_
+#ifndef ONNX_MEM_ANALYZER_RUNTIMES_EXECUTION_ORDER_H_
+#define ONNX_MEM_ANALYZER_RUNTIMES_EXECUTION_ORDER_H_
 
 #include <algorithm>
 #include <utility>
@@ -39,11 +39,9 @@ inline NodeIds ExecutionOrder(const Graph& graph) {
     entered[id] = true;
     stack.emplace_back(id, true);
     NodeIds makers;
-    const auto add = [&](TensorId input) {
+    ForEachRead(graph.nodes[id], [&](TensorId input) {
       if (input.valid() && graph.tensors[input].producer.valid()) makers.push_back(graph.tensors[input].producer);
-    };
-    std::for_each(graph.nodes[id].inputs.begin(), graph.nodes[id].inputs.end(), add);
-    std::for_each(graph.nodes[id].captures.begin(), graph.nodes[id].captures.end(), add);
+    });
     std::sort(makers.begin(), makers.end());
     for (NodeId maker : makers) {
       if (!entered[maker]) stack.emplace_back(maker, false);
@@ -54,4 +52,4 @@ inline NodeIds ExecutionOrder(const Graph& graph) {
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_ANALYZER_GRAPH_EXECUTION_ORDER_H_
+#endif  // ONNX_MEM_ANALYZER_RUNTIMES_EXECUTION_ORDER_H_
