@@ -12,6 +12,7 @@ It needs torch; analyze, plan, fit and compare of files do not. Errors are onnx_
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from .errors import CannotRecord, Error, reported
@@ -53,7 +54,7 @@ if not TYPE_CHECKING:  # for which every name is above
     def __getattr__(name):
         """torch is imported by what needs it only."""
         if name not in _HOME:
-            raise AttributeError(f"module 'onnx_mem' has no attribute '{name}'")
+            raise AttributeError(f"module 'onnx_mem' has no attribute '{name}'", name=name, obj=sys.modules[__name__])
         value = getattr(_imported(_HOME[name]), name)
         globals()[name] = value
         return value

@@ -42,3 +42,15 @@ def split(words: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     from torch.utils._pytree import tree_leaves
     held = {k: v for k, v in words.items() if any(isinstance(t, torch.Tensor) for t in tree_leaves(v))}
     return held, {k: v for k, v in words.items() if k not in held}
+
+
+def hold_a_tensor(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raises Error with code "bad-argument" where example inputs are shapes, arrays or numbers."""
+    import torch
+    from torch.utils._pytree import tree_leaves
+    if any(isinstance(t, torch.Tensor) for t in tree_leaves((args, kwargs))):
+        return
+    if args and all(isinstance(n, int) for n in args):
+        raise Error(f"example inputs are tensors, not shapes\n  try: torch.zeros{args}", "bad-argument")
+    kinds = ", ".join(dict.fromkeys(type(x).__name__ for x in (*args, *kwargs.values())))
+    raise Error(f"example inputs are tensors, not {kinds}\n  try: torch.as_tensor(x)", "bad-argument")

@@ -3,9 +3,13 @@ link; text and lines take the colour of the page around it, so that it reads on 
 from __future__ import annotations
 
 import html
+import os
 import re
+import shlex
 from collections.abc import Iterable
 from typing import Any
+
+from . import _ways_out
 
 _LINES = {"grid": 'stroke="currentColor" stroke-opacity="0.15"',
           "phase": 'stroke="currentColor" stroke-opacity="0.6" stroke-dasharray="3 3"',
@@ -32,6 +36,19 @@ def shown(screen: str, body: str, picture: str) -> str:
     body = re.sub(r"\{swatch:([\w ]+)\}", lambda m: _swatch(colours.get(m[1].replace("_", " "))), body)
     return ('<div class="onnx-mem" style="line-height:1.5">' + body.replace("{picture}", inlined(picture)) +
             f'<details><summary>as text</summary><pre>{html.escape(screen)}</pre></details></div>')
+
+
+def summary(found: dict[str, Any]) -> str:
+    """One line of plain text: what was answered."""
+    model = (found.get("model") or (found.get("base") or {}).get("model") or {}).get("path", "")
+    parts = [f"of {os.path.basename(model)}"]
+    run = next(iter(found.get("runs") or []), None) or found
+    for part in ("training", "inference"):
+        if run.get(part):
+            parts.append(f"{part} {size(run[part].get('device_bytes'))}")
+    if found.get("status"):
+        parts.append(str(found["status"]))
+    return ", ".join([*parts, *filter(None, [_VERDICTS.get(found.get("verdict") or "")])])
 
 
 def answer(found: dict[str, Any]) -> str:
@@ -67,7 +84,7 @@ def _path(points: str) -> str:
     for next_x, next_y in corners[1:]:
         if next_y == y and next_x != x:
             if level == "H":
-                out.pop()                   # goes on in the same direction
+                out.pop()                   # the same direction, longer
             out.append(f"H{next_x}")
             level = "H"
         elif next_x == x and next_y != y:
@@ -111,8 +128,12 @@ def _range(interval: list[int] | None) -> str:
     return f"{size(interval[0])} to {size(interval[1])}" if interval and None not in interval else _NONE
 
 
-def _verdict(verdict: str | None) -> str:
-    return f"<b>{_VERDICTS.get(verdict, verdict)}</b>" if verdict else ""
+def _keywords(flags: list[str]) -> str:
+    return f"<code>{html.escape(_ways_out.as_keywords(shlex.join(flags)))}</code>"
+
+
+def _verdict(verdict: str | None, before: str = "") -> str:
+    return f"{before}<b>{_VERDICTS.get(verdict, verdict)}</b>" if verdict else ""
 
 
 # -- answers -----------------------------------------------------------------------------------------------------------
@@ -147,9 +168,9 @@ def _share(of: dict[str, int], category: str) -> tuple[str, str]:
 def _savings(savings: list[dict[str, Any]] | None) -> str:
     if not savings:
         return ""
-    return _table(["less by", "saves", "on the GPU", "flags"],
+    return _table(["less by", "saves", "on the GPU", "by"],
                   [[html.escape(s["change"]), size(s["saves_bytes"]), size(s["device_bytes"]),
-                    f"<code>{html.escape(' '.join(s['flags']))}</code>"] for s in savings[:4]])
+                    _keywords(s["flags"])] for s in savings[:4]])
 
 
 def _plan(found: dict[str, Any]) -> str:
@@ -160,7 +181,7 @@ def _plan(found: dict[str, Any]) -> str:
         said += f", budget {size(found['budget_bytes'])}"
     rows = [[("<b>&#9656; </b>" if p is chosen else "") + html.escape(p["label"]), size(p["device_bytes"]),
              size(p["peak_bytes"]), f"{p['time_slowdown']:+.1%}", str(len(p["segments"]))] for p in plans]
-    return (_headline(found) + f"<div><b>{said}</b> {_verdict(found.get('verdict'))}</div>" +
+    return (_headline(found) + f"<div><b>{said}</b>{_verdict(found.get('verdict'), ': ')}</div>" +
             _curve(plans, chosen, found.get("budget_bytes") if found.get("budget_on") == "device" else None) +
             _table(["plan", "on the GPU", "alive at the peak", "time", "segments"], rows))
 
@@ -214,10 +235,10 @@ def _fit(found: dict[str, Any]) -> str:
     rows.insert(2, [html.escape(gpu.get("name") or "the card") + f" ({size(gpu.get('usable_bytes'))})",
                     *(_verdict(of.get("verdict")) for of in parts.values())])
     ways = [[html.escape(w["change"]), size(w["device_bytes"]), str(w["largest_batch"] or _NONE),
-             html.escape(w["cost"]), f"<code>{html.escape(' '.join(w['flags']))}</code>"]
+             html.escape(w["cost"]), _keywords(w["flags"])]
             for w in found.get("ways") or []]
     return (_headline(found) + _table(["", *parts], rows) +
-            (_table(["what makes it fit", "on the GPU", "largest batch", "costs", "flags"], ways) if ways else ""))
+            (_table(["what makes it fit", "on the GPU", "largest batch", "costs", "by"], ways) if ways else ""))
 
 
 def _compare(found: dict[str, Any]) -> str:

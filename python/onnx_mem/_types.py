@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from ._record.record import Record
-    from .reports import Plan
+    from .reports import Plan, Report
 
 Verdict: TypeAlias = Literal["fits", "may-fit", "does-not-fit"]
 
@@ -48,7 +48,7 @@ class Collection(Protocol):
 
 
 Path: TypeAlias = "str | PathLike[str]"
-Model: TypeAlias = "Path | Proto | Record | Module | Config"
+Model: TypeAlias = "Path | Proto | Record | Module | Config | Report"
 Input: TypeAlias = "Tensor | Collection | tuple[object, ...]"
 Dims: TypeAlias = "int | tuple[int, ...]"
 BatchDim: TypeAlias = "int | Mapping[str, int] | None"

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 import pathlib
 import sys
@@ -14,7 +15,7 @@ from ._configs import built, is_config
 from ._program import options_of, run_answer, run_emitted, run_pictured
 from ._progress import doing
 from .errors import Error, reported
-from .reports import Comparison, Fit, Plan, Report, answer_of
+from .reports import Answer, Comparison, Fit, Plan, Report, answer_of
 
 
 @reported
@@ -60,8 +61,13 @@ def compare(a: Any, b: Any = None, *args: Any, kwargs: Mapping[str, Any] | None 
             free: Mapping[str, Any] | None = None, length: int | None = None, **options: Any) -> Comparison:
     """What b takes more or less than a; where both are modules, the same example inputs serve both.
 
+    a and b may be reports too, saved or as analyze gave them.
+
     Prediction against reality: b is the path of a snapshot (torch.cuda.memory._dump_snapshot), or None beside
     measured="5.61GiB" (torch.cuda.max_memory_allocated()); the answer is then in `measured`."""
+    if b is None and options.get("measured") is None and not isinstance(options.get("batch"), (list, tuple, str)):
+        raise Error('nothing to compare with\n  try: onnx_mem.compare("a.onnx", "b.onnx"), or measured="5.61GiB"',
+                    "usage")
     return _answered(["compare"], [a] if b is None else [a, b], args, kwargs, _Sizes(batch_dim, free, length), options)
 
 
@@ -151,9 +157,12 @@ def _file_of(given: _Given, sizes: _Sizes, folder: pathlib.Path, precisions: Any
     x, args, kwargs = given
     if isinstance(x, (str, os.PathLike)):
         if args or kwargs:
-            raise Error("example inputs are for a module; a file has its own", "bad-argument")
+            raise Error(f"example inputs are for a module; '{os.fspath(x)}' has its own\n  try: batch=8",
+                        "bad-argument")
         return _as_word(os.fspath(x))
     folder.mkdir()
+    if isinstance(x, Answer):
+        return str(x.save(folder / f"{os.path.basename(x.model.get('path', 'model'))}.json"))
     if hasattr(x, "SerializeToString") and hasattr(x, "graph"):
         path = folder / "model.onnx"
         path.write_bytes(x.SerializeToString())
@@ -163,12 +172,24 @@ def _file_of(given: _Given, sizes: _Sizes, folder: pathlib.Path, precisions: Any
         return str(x.save(folder / "model.eager"))
     if _is_module(x):
         if not args and not kwargs:
-            raise Error("a module wants example inputs: analyze(model, x, ...)", "bad-argument")
+            raise Error(f"a module wants example inputs{_of_forward(x)}\n  try: onnx_mem.analyze(model, x)",
+                        "bad-argument")
         from ._checkpoint.hugging_face import without_cache
         from ._record.recorder import record
         with (without_cache(x) if planned else contextlib.nullcontext(),    # as apply() leaves it
               doing(f"recording {type(x).__name__}")):
             made = record(x, args, kwargs, batch_dim=sizes.batch_dim, free=sizes.free, precisions=precisions)
         return str(made.save(folder / f"{type(x).__name__}.eager"))
-    raise Error(f"a path, a ModelProto, a Record or a torch.nn.Module is wanted, not {type(x).__name__}",
-                "bad-argument")
+    if isinstance(x, type):
+        raise Error(f"{x.__name__} is a class, not a model\n  try: onnx_mem.analyze({x.__name__}(...), x)",
+                    "bad-argument")
+    raise Error(f"a path, a ModelProto, a Record, a torch.nn.Module or a config of transformers is wanted, not "
+                f'{type(x).__name__}\n  try: onnx_mem.analyze("model.onnx")', "bad-argument")
+
+
+def _of_forward(module: Any) -> str:
+    """": forward(input)", where that can be read."""
+    try:
+        return f": forward{inspect.signature(module.forward)}"
+    except (TypeError, ValueError):
+        return ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import pathlib
 from typing import Any, TypeVar
@@ -88,13 +87,16 @@ class Run:
     json: dict[str, object] = _whole_json()
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(repr=False)
 class Answer:
     """What every command answers with. str() is the command's own screen of this answer.
 
     Attributes:
       command: "analyze", "plan", "fit" or "compare".
       model: {"path", "nodes", "parameters", ...}; of compare: that of the first model.
+      bindings: sizes of the question: {"batch": 64, "seq": 512}.
+      assumptions: what was taken for what the model does not say: {"optimizer": "adam", "loss": ...}.
+      diagnostics: what was noticed about the file, with codes.
       source: "record" where the file carries one that was used, "graph" else; None where the program does not say.
       json: the whole answer as the program gave it.
       picture: the course of memory as SVG; "" where there is none (several batches, a saved report).
@@ -115,19 +117,24 @@ class Answer:
     def __str__(self) -> str:
         return self.screen
 
+    def __repr__(self) -> str:
+        return f"<onnx_mem.{type(self).__name__} {_html.summary(self.json)}; print() shows it whole>"
+
     def _repr_html_(self) -> str:
         return _html.shown(str(self), _html.answer(self.json), self.picture)
 
     @reported
     def save(self, path: Path) -> pathlib.Path:
-        """Writes this answer in the form of the path's suffix, and returns the path: .json (analyze and compare read it
-        again), .html (the page), .txt (the screen), .svg, .md, .csv ... as `onnx-mem -o` does.
+        """Writes this answer in the form of the path's suffix, and returns the path.
+
+        .json is whole, with layers and tensors, and analyze and compare read it again; .html is the page, .txt the
+        screen; .svg, .md, .csv ... are as those of `onnx-mem -o`.
 
         Raises:
           Error: "changed" where the model's file is another one by now; the program's own.
         """
         path = pathlib.Path(path)
-        text = {".json": json.dumps(self.json, indent=2) + "\n", ".txt": str(self), ".svg": self.picture}
+        text = {".txt": str(self), ".svg": self.picture}
         if text.get(path.suffix):
             path.write_text(text[path.suffix], encoding="utf-8")
         elif run_json([*self.arguments, "-o", os.fspath(path)]) != self.json:
@@ -136,15 +143,18 @@ class Answer:
         return path
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(repr=False)
 class Report(Answer):
     """Of analyze. `training` and `inference` are those of the first batch, on the first of several cards.
 
     Attributes:
       verdict: of all batches on all cards, and of the budget: the worst; None without a limit.
       gpus: a card each: {"name", "memory_bytes", "usable_bytes", "verdict", "training", "inference"}.
+      fits: the verdict is "fits" or "may-fit"; None without a limit.
+      scaling: bytes as a function of the batch, where several were given.
       savings: changes that need less.
-      layers, tensors, live_at_peak: the list of by="layer", or "tensor".
+      layers: the list of by="layer".
+      tensors, live_at_peak: the lists of by="tensor": of the file, and what is alive at the peak.
     """
     runs: list[Run] = _list()
     verdict: Verdict | None = None
@@ -178,7 +188,7 @@ class Report(Answer):
     __str__ = Answer.__str__
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(repr=False)
 class Plan(Answer):
     """Of plan. `chosen` is the id of the plan that meets the budget, None where none does (status "infeasible").
 
@@ -224,7 +234,7 @@ class Plan(Answer):
         return Answer.__str__(self) + (f"\n  {self.beside}\n" if self.beside else "")
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(repr=False)
 class Fit(FitFigures, Answer):
     """Of fit. Batches are those of training where it was analyzed; `training` and `inference` have each.
 
@@ -248,7 +258,7 @@ class Fit(FitFigures, Answer):
     __str__ = Answer.__str__
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(repr=False)
 class Comparison(Answer):
     """Of compare: `delta` is head minus base.
 

@@ -166,7 +166,7 @@ try {
 
   for (const [name, width, height, dark] of [["desk", 1280, 900, false], ["phone", 400, 800, false], ["dark", 1280, 900, true]]) {
     await check("at " + width + " columns" + (dark ? ", dark," : "") + " nothing is wider than the page", {width, height, dark}, async (page) => {
-      if (pictures && name === "desk") writeFileSync(join(pictures, "app_empty.png"), await page.picture());
+
       await page.evaluate("document.querySelector(`[name='--batch']`).value = '64'");
       await page.evaluate("document.querySelector(`[name='--gpu']`).value = 'RTX 4090'");
       await drop(page, resnet50);
