@@ -105,7 +105,9 @@ int Guarded(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   onnx_mem::KeepFreedMemory();
+#ifdef SIGXFSZ
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may grow no further is an error of writing, which is reported
+#endif
   const int code = Guarded({argv + 1, argv + argc});
   std::fflush(nullptr);
   std::_Exit(code);  // taking ONNX's operator schemas apart again is a twentieth of the whole run, for nothing

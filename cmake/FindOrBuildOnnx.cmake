@@ -2,9 +2,9 @@
 #
 # Looks for an installed ONNX >= 1.18 (older ones lack hasOutput of InferenceContext and know too few opsets), in the
 # usual places and in .deps/onnx-<version>. Where there is none, builds the pinned source package once into .deps,
-# which all build folders share (cmake/BuildOnnx.cmake). -DONNX_SDIST=FILE gives the package where nothing can be
+# which all build folders share (deps/build.cmake). -DONNX_SDIST=FILE gives the package where nothing can be
 # downloaded.
-include(${CMAKE_CURRENT_LIST_DIR}/OnnxPackage.cmake)
+include(${PROJECT_SOURCE_DIR}/deps/packages.cmake)
 
 set(ONNX_SDIST "" CACHE FILEPATH "Source package of ONNX ${ONNX_PACKAGE_VERSION}, instead of downloading it")
 set(onnx_prefix ${PROJECT_SOURCE_DIR}/.deps/onnx-${ONNX_PACKAGE_VERSION})
@@ -15,9 +15,9 @@ find_package(ONNX ${ONNX_MINIMUM_VERSION} CONFIG QUIET GLOBAL HINTS ${onnx_prefi
 if(NOT ONNX_FOUND)
   message(NOTICE "onnx: none >= ${ONNX_MINIMUM_VERSION} installed; building ${ONNX_PACKAGE_VERSION} once (2 to 5 minutes)")
   execute_process(
-    COMMAND ${CMAKE_COMMAND} -DPREFIX=${onnx_prefix} -DSDIST=${ONNX_SDIST} -DGENERATOR=${CMAKE_GENERATOR}
+    COMMAND ${CMAKE_COMMAND} -DPREFIX=${onnx_prefix} -DPACKAGES=ONNX -DSDIST=${ONNX_SDIST} -DGENERATOR=${CMAKE_GENERATOR}
             -DCXX_COMPILER=${CMAKE_CXX_COMPILER} -DCXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER}
-            -P ${CMAKE_CURRENT_LIST_DIR}/BuildOnnx.cmake
+            -P ${PROJECT_SOURCE_DIR}/deps/build.cmake
     COMMAND_ERROR_IS_FATAL ANY)
   find_package(ONNX ${ONNX_MINIMUM_VERSION} REQUIRED CONFIG GLOBAL PATHS ${onnx_prefix} NO_DEFAULT_PATH)
 endif()

@@ -176,6 +176,8 @@ Fitting FittingFrom(onnx_mem::Answered answered) {
   fitting.model = ModelFrom(report.model);
   const auto& fit = std::get<onnx_mem::FitPart>(report.part);
   fitting.batch = fit.batch;
+  fitting.over = fit.over;
+  fitting.size = fit.size;
   fitting.fits = answered.yes;
   for (const onnx_mem::CardFit& card : fit.cards) fitting.cards.push_back(CardFrom(card));
   for (const onnx_mem::FitWay& way : answered.ways) fitting.ways.push_back(WayFrom(way));

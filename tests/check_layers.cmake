@@ -9,7 +9,7 @@ cmake_minimum_required(VERSION 3.25)
 
 set(layers analyzer/ops analyzer/graph analyzer/exported analyzer/run analyzer/compare analyzer/record analyzer/onnx analyzer/lower/draft analyzer/lower/facts
     analyzer/lower/operators analyzer/lower/fuse analyzer/lower/exporters analyzer/lower/adapters analyzer/assume/choices analyzer/assume/names
-    analyzer/assume/table analyzer/prepare analyzer/memory analyzer/eager analyzer/allocators analyzer/devices analyzer/analysis analyzer/runtimes
+    analyzer/assume/table analyzer/prepare analyzer/memory analyzer/eager analyzer/allocators analyzer/devices analyzer/analysis analyzer/parallel analyzer/runtimes
     analyzer/study analyzer/check
     solver/problem solver/bound solver/exact solver/edit
     solver/methods planner/measure planner/code planner/search planner/advice
@@ -39,7 +39,8 @@ set(below_analyzer/devices analyzer/graph analyzer/memory)
 set(below_analyzer/analysis analyzer/ops analyzer/graph analyzer/exported analyzer/run analyzer/record analyzer/memory analyzer/eager analyzer/onnx analyzer/prepare
     analyzer/allocators analyzer/devices analyzer/lower/draft analyzer/lower/facts analyzer/lower/operators analyzer/lower/adapters
     analyzer/assume/names analyzer/assume/table include)
-set(below_analyzer/runtimes ${below_analyzer/analysis} analyzer/analysis)
+set(below_analyzer/parallel ${below_analyzer/analysis} analyzer/analysis)
+set(below_analyzer/runtimes ${below_analyzer/parallel} analyzer/parallel)
 set(below_analyzer/study ${below_analyzer/runtimes} analyzer/runtimes)
 set(below_analyzer/check analyzer/graph analyzer/exported analyzer/compare analyzer/run analyzer/memory analyzer/lower/facts analyzer/lower/operators
     analyzer/assume/table analyzer/prepare analyzer/onnx analyzer/analysis analyzer/study)

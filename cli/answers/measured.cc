@@ -37,8 +37,8 @@ struct Match {
 Match MatchBlocks(const RunFigures& figures, const Snapshot& snapshot) {
   Match match;
   std::multimap<int64_t, const Buffer*> open;  // by size, in the program's order
-  for (BufferId id : LiveAt(figures.program, figures.timeline.peak_step)) {
-    const Buffer& buffer = figures.program.buffers[id];
+  for (BufferId id : LiveAt(*figures.program, figures.timeline.peak_step)) {
+    const Buffer& buffer = figures.program->buffers[id];
     if (buffer.bytes == 0) continue;
     open.emplace(BlockBytes(buffer.bytes), &buffer);
     match.predicted[static_cast<size_t>(buffer.category)] += buffer.bytes;

@@ -80,7 +80,7 @@ Table CoverageTable(const Analysis& analysis) {
   };
   add("nodes with a memory rule", RuleCoverage(analysis));
   if (!analysis.graph->nodes.empty()) add("outputs with a known size", ShapeCoverage(*analysis.graph));
-  add("operators with a module path", ModuleCoverage(MainFigures(analysis)->program));
+  add("operators with a module path", ModuleCoverage(*MainFigures(analysis)->program));
   return table;
 }
 

@@ -8,7 +8,7 @@
 namespace onnx_mem {
 namespace {
 
-constexpr auto kRows = std::to_array<CommandRow>({
+constexpr auto kCommandRows = std::to_array<CommandRow>({
     {"analyze", "MODEL...", 1, 16, "peak of training and inference, where it goes (the default)",
      "resnet.onnx --batch 64|training and inference\n"
      "bert.onnx -b 16 -d seq=512|bind a symbolic dimension\n"
@@ -45,10 +45,10 @@ Answer AnswerOf(Answered answered, const Options& options) {
   return answer;
 }
 
-absl::Span<const CommandRow> CommandRows() { return kRows; }
+absl::Span<const CommandRow> CommandRows() { return kCommandRows; }
 
 const CommandRow* CommandNamed(std::string_view name) {
-  for (const CommandRow& row : kRows) {
+  for (const CommandRow& row : kCommandRows) {
     if (row.name == name) return &row;
   }
   return nullptr;

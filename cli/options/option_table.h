@@ -15,7 +15,7 @@
 
 namespace onnx_mem {
 
-enum class OptionGroup : uint8_t { kWorkload, kPlan, kFramework, kDevice, kOutput, kGeneral };
+enum class OptionGroup : uint8_t { kWorkload, kPlan, kFramework, kParallel, kDevice, kOutput, kGeneral };
 
 // Sets of commands, one bit each; a command's bit is in its row of commands/commands.cc.
 using CommandSet = uint32_t;

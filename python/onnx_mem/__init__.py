@@ -6,7 +6,7 @@
     onnx_mem.checkpoint(model, "4GiB", x, batch=64)     # a plan within the budget, on the model; restore(model) ends it
 
 A record is made by running forward on tensors without data: operators in order, where Python releases each value,
-parameters, buffers, sizes as functions of the batch, for evaluation and for training. docs/recording.md has the format.
+parameters, buffers, sizes as functions of the batch, for evaluation and for training. docs/reference/record-format.md has the format.
 It needs torch; analyze, plan, fit and compare of files do not. Errors are onnx_mem.Error with a `code`.
 """
 from __future__ import annotations

@@ -33,7 +33,7 @@ def analyze(x: Any, *args: Any, kwargs: Mapping[str, Any] | None = None, batch_d
         analyze(model, input_ids=ids, attention_mask=mask); other keyword inputs are in kwargs.
       options: those of the command line with underscores: batch=64, optimizer="adam", gpu="a100", amp="bf16" ...;
         a name that is Python's own takes one at its end: for_="onnxruntime", device="cpu", sessions=2.
-        docs/reference.md lists them all.
+        docs/reference/options.md lists them all.
 
     Raises:
       Error: with the program's code, such as "not-found" or "unknown-gpu"; CannotRecord for a module.

@@ -20,6 +20,8 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/memory/program.h"
 #include "analyzer/onnx/build/import.h"
+#include "analyzer/study/axis.h"
+#include "planner/advice/fewest_ranks.h"
 #include "planner/advice/fit.h"
 #include "report/analyze/limit.h"
 #include "report/parts/layers.h"
@@ -98,6 +100,7 @@ struct CardFit {
     Need need;         // at the batch of the question
     Verdict verdict = Verdict::kDoesNotFit;
     std::optional<BatchEdges> batches;  // unset: the file's batch is fixed
+    std::optional<FewestRanks> ranks;   // of a sharded step
   };
   std::string name;  // "" for a size
   std::optional<int64_t> memory_bytes;
@@ -128,6 +131,8 @@ struct AnalyzePart {
 struct FitPart {
   std::vector<CardFit> cards = {};
   int64_t batch = 0;
+  std::string over = std::string(kBatchAxis);  // what is varied: the batch, or a dimension by its name
+  int64_t size = 0;                            // of the question, along it
 };
 
 struct TablesPart {};  // the tables and the notes are all that there is to tell
@@ -156,6 +161,8 @@ template <class... Functions>
 struct ForPart : Functions... {
   using Functions::operator()...;
 };
+template <class... Functions>  // Clang finds it by itself from 17 on
+ForPart(Functions...) -> ForPart<Functions...>;
 
 // The limits that its runs are held against; none where it is not about one analysis.
 const std::vector<Limit>& LimitsOf(const Report& report);

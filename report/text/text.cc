@@ -205,10 +205,11 @@ std::string RenderQuiet(const Report& report) {
     for (const CardFit& card : fit.cards) {
       const CardFit::Part& part = card.parts.front();
       const BatchEdges batches = part.batches.value_or(BatchEdges());
-      absl::StrAppendFormat(&text, "%s batch=%d %s=%d fits=%d largest=%d verdict=%s safe=%d impossible-from=%s%s\n",
+      absl::StrAppendFormat(&text, "%s batch=%d %s=%d fits=%d largest=%d verdict=%s safe=%d impossible-from=%s%s%s\n",
                             BaseName(report.model.path), fit.batch, part.name, part.need.expected_bytes,
                             part.verdict == Verdict::kDoesNotFit ? 0 : 1, batches.expected.batch, NameOf(part.verdict),
                             batches.safe.batch, ImpossibleText(part.batches),
+                            fit.over == kBatchAxis ? "" : absl::StrFormat(" over=%s size=%d", fit.over, fit.size),
                             fit.cards.size() > 1 ? " on=" + OneWord(card.name) : "");
     }
     return text;

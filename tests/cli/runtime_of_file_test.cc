@@ -36,7 +36,7 @@ TEST(RuntimeOfFile, NothingIsTrainedWhereTheUserWantsPyTorchEither) {
   const absl::StatusOr<Answered> answered = AnswerAnalyze(OptionsFrom({kInt8, "--for", "pytorch"}));
   ASSERT_TRUE(answered.ok()) << answered.status();
   ASSERT_NE(answered->analysis->training(), nullptr);
-  for (const Buffer& buffer : answered->analysis->training()->program.buffers) {
+  for (const Buffer& buffer : answered->analysis->training()->program->buffers) {
     EXPECT_NE(buffer.category, Category::kOptimizerState);
   }
 }

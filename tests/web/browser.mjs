@@ -75,7 +75,7 @@ export async function openPage(browser, file, {width = 1280, height = 800, dark 
     if (method === "Runtime.consoleAPICalled") log.push("console: " + JSON.stringify(params.args));
     if (method === "Runtime.exceptionThrown") log.push("exception: " + JSON.stringify(params.exceptionDetails));
     if (method === "Log.entryAdded") log.push("log: " + params.entry.text);
-    if (method === "Network.requestWillBeSent" && params.request.url !== url && !params.request.url.startsWith("data:")) {
+    if (method === "Network.requestWillBeSent" && params.request.url !== url.replace(/#.*/, "") && !/^(data|blob):/.test(params.request.url)) {
       log.push("request: " + params.request.url);
     }
   });

@@ -13,11 +13,11 @@ namespace {
 
 // Layers read their weights through operators of their own; norms that are spelled out multiply by a vector, which has
 // one dimension.
-bool IsReadLoosely(const Graph& graph, TensorId id, int depth = 0) {
+bool IsReadLoosely(const FrameworkGraph& graph, TensorId id, int depth = 0) {
   constexpr int kMostViews = 4;
   const auto& readers = graph.tensors[id].consumers;
   return depth < kMostViews && !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
-           const Node& node = graph.nodes[reader];
+           const FrameworkNode& node = graph.nodes[reader];
            if (IsTensorArithmetic(node.op) || node.op == "cat") return true;
            if (!IsView(node.op)) return false;
            return std::all_of(node.outputs.begin(), node.outputs.end(), [&](TensorId output) {
@@ -37,13 +37,13 @@ bool IsTableOfPositions(const Lowered& lowered, const Tensor& table) {
 }
 
 // Operators and the places at which they read weights.
-bool IsLayerOf(const Node& node, TensorId id) {
+bool IsLayerOf(const FrameworkNode& node, TensorId id) {
   if (node.op == "embedding") return !node.inputs.empty() && node.inputs[0] == id;
   if (!ReadsWeight(node.op) || node.inputs.empty()) return false;
   return std::find(node.inputs.begin() + 1, node.inputs.end(), id) != node.inputs.end();
 }
 
-bool IsConstantWeight(const Graph& graph, const IdVector<TensorId, TensorKind>& kinds, TensorId id) {
+bool IsConstantWeight(const FrameworkGraph& graph, const IdVector<TensorId, TensorKind>& kinds, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
   if (tensor.role != TensorRole::kConstant || kinds[id] != TensorKind::kBuffer) return false;
   if (!IsFloating(tensor.dtype)) return false;
@@ -95,7 +95,7 @@ bool TrainComputed(Lowered& lowered) {
 }
 
 bool FreezeLooseTables(Lowered& lowered) {
-  const Graph& graph = lowered.graph;
+  const FrameworkGraph& graph = lowered.graph;
   bool any = false;
   for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
     const Tensor& tensor = graph.tensors[id];

@@ -25,12 +25,12 @@ bool KeepsIndex(const OpName& op) {
 // By views and arithmetic alone: what offsets are added to is still an input. What is compared or counted is computed.
 IndexSource SourceOfIndex(const Lowered& lowered, TensorId id, int depth = 0) {
   constexpr int kDeepest = 12;
-  const Graph& graph = lowered.graph;
+  const FrameworkGraph& graph = lowered.graph;
   const Tensor& tensor = graph.tensors[id];
   if (tensor.role == TensorRole::kInput) return IndexSource::kInput;
   if (!tensor.producer.valid())
     return lowered.kinds[id] == TensorKind::kBuffer ? IndexSource::kStored : IndexSource::kComputed;
-  const Node& maker = graph.nodes[tensor.producer];
+  const FrameworkNode& maker = graph.nodes[tensor.producer];
   if (depth == kDeepest || !KeepsIndex(maker.op)) return IndexSource::kComputed;
   IndexSource source = IndexSource::kComputed;
   for (TensorId operand : maker.inputs) {
@@ -43,7 +43,7 @@ IndexSource SourceOfIndex(const Lowered& lowered, TensorId id, int depth = 0) {
 }
 
 // Rows of the table that `node` picks from by what is no input of the model; 0 where it is none.
-int64_t RowsOfPositions(const Lowered& lowered, const Node& node, bool stored_too) {
+int64_t RowsOfPositions(const Lowered& lowered, const FrameworkNode& node, bool stored_too) {
   if (node.op != "embedding" || node.inputs.size() < 2 || !node.inputs[1].valid()) return 0;
   const Shape& table = lowered.graph.tensors[node.inputs[0]].shape;
   if (lowered.kinds[node.inputs[0]] != TensorKind::kParameter || table.rank() != 2) return 0;
@@ -62,7 +62,7 @@ struct Computed {
 
 Computed FindComputed(const ProgramSignature& signature, const Lowered& lowered) {
   Computed computed;
-  const Graph& graph = lowered.graph;
+  const FrameworkGraph& graph = lowered.graph;
   for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
     const Tensor& tensor = graph.tensors[id];
     const bool is_stored = lowered.kinds[id] == TensorKind::kBuffer || lowered.kinds[id] == TensorKind::kParameter;
@@ -91,7 +91,7 @@ int64_t MostBytesOfBuffers(const std::vector<std::string>& names, const ProgramS
                            const Lowered& lowered) {
   const Computed computed = FindComputed(signature, lowered);
   int64_t table = 0;
-  for (const Node& node : lowered.graph.nodes) table = std::max(table, RowsOfPositions(lowered, node, true));
+  for (const FrameworkNode& node : lowered.graph.nodes) table = std::max(table, RowsOfPositions(lowered, node, true));
   const int64_t rows = std::max(table, computed.rows);
   int64_t bytes = 0;
   for (const std::string& name : names) {
@@ -108,13 +108,13 @@ int64_t MostBytesOfBuffers(const std::vector<std::string>& names, const ProgramS
   return bytes;
 }
 
-bool PicksPositions(const Lowered& lowered, const Node& node) {
+bool PicksPositions(const Lowered& lowered, const FrameworkNode& node) {
   return RowsOfPositions(lowered, node, /*stored_too=*/true) > 0;
 }
 
 int64_t MostBytesOfPositions(const Lowered& lowered) {
   int64_t rows = 0;
-  for (const Node& node : lowered.graph.nodes) rows += RowsOfPositions(lowered, node, false);
+  for (const FrameworkNode& node : lowered.graph.nodes) rows += RowsOfPositions(lowered, node, false);
   return kIndexBytes * rows;
 }
 

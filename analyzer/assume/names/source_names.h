@@ -21,14 +21,14 @@
 
 #include "analyzer/assume/names/calls.h"
 #include "analyzer/exported/source_trace.h"
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/framework_graph.h"
 
 namespace onnx_mem::names {
 
 class SourceNames {
  public:
   // Both must outlive this.
-  SourceNames(const Graph& graph, const Calls& calls);
+  SourceNames(const FrameworkGraph& graph, const Calls& calls);
   // The node after which the last variable that holds `id` is freed; -1 if none does; nullopt if the lines do not tell.
   std::optional<int32_t> HeldUntil(TensorId id) const;
   // Whether any node has lines.
@@ -77,7 +77,7 @@ class SourceNames {
   std::optional<Name> AliasIn(const Frame& frame, size_t reader, size_t maker) const;
   std::optional<int32_t> EndOfAlias(const Frame& frame, const Name& alias, size_t reader, TensorId id) const;
 
-  const Graph& graph_;
+  const FrameworkGraph& graph_;
   const Calls& calls_;
   SourceTraceReader traces_;
   std::vector<std::unique_ptr<const SourceLine>> made_;  // lines that stand for others

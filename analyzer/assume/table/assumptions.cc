@@ -60,7 +60,7 @@ bool WriteOverEverything(Lowered& lowered) { return MarkAllInPlace(lowered.graph
 // Each makes a new tensor, but where a source line shows that it does not.
 bool WriteOverNothing(Lowered& lowered) {
   size_t changed = 0;
-  for (Node& node : lowered.graph.nodes) {
+  for (FrameworkNode& node : lowered.graph.nodes) {
     if (IntAttribute(node, "inplace", 0) != kInPlaceBySource) changed += node.attributes.erase("inplace");
   }
   return changed > 0;
@@ -85,8 +85,8 @@ bool NameAllInCalls(Lowered& lowered) { return Release(lowered, names::NameRules
 // The other order of each sum and product of different shapes, whose gradients backward then makes in the other order.
 bool SwapOperands(Lowered& lowered) {
   bool any = false;
-  Graph& graph = lowered.graph;
-  for (Node& node : graph.nodes) {
+  FrameworkGraph& graph = lowered.graph;
+  for (FrameworkNode& node : graph.nodes) {
     const bool commutes = Commutes(node.op) && IsArithmetic(node.op) && node.inputs.size() == 2;
     const bool scales = node.op == "addcmul" && node.inputs.size() == 3;  // its last two
     if ((!commutes && !scales) || node.attributes.contains("inplace")) continue;
@@ -120,7 +120,7 @@ bool IsListed(const Run&, const Lowered& lowered) { return ListsTensors(lowered.
 bool IsUnlisted(const Run&, const Lowered& lowered) { return !ListsTensors(lowered.assumptions); }
 bool HasSwapped(const Run&, const Lowered& lowered) {
   return std::any_of(lowered.graph.nodes.begin(), lowered.graph.nodes.end(),
-                     [](const Node& node) { return IntAttribute(node, kMaybeSwapped, 0) == 1; });
+                     [](const FrameworkNode& node) { return IntAttribute(node, kMaybeSwapped, 0) == 1; });
 }
 
 // An inference tells of no activation that it takes for the framework's own: nothing is saved. Code that spells it out
@@ -130,7 +130,7 @@ bool MayBeSpelledOut(const Run& run, const Lowered& lowered) {
   const auto& off = run.disabled_rewrites;
   return std::find(off.begin(), off.end(), kOp) == off.end() &&
          std::any_of(lowered.graph.nodes.begin(), lowered.graph.nodes.end(),
-                     [](const Node& node) { return node.op == kOp && node.framework_op.empty(); });
+                     [](const FrameworkNode& node) { return node.op == kOp && node.framework_op.empty(); });
 }
 constexpr std::string_view kSiluOp = "silu", kHardswishOp = "hardswish", kMishOp = "mish", kGluOp = "glu";
 

@@ -344,7 +344,7 @@ bool HasFewPositions(const CallShape& call) {
   const Dims& x = *call.inputs[0];
   const int64_t positions = x[IntAttribute(call.node, "batch_first", 0) != 0 ? 1 : 0];
   constexpr int64_t kInputsOfLayer = 6;
-  return Saturated({positions, std::max(kInputsOfLayer, std::ssize(call.inputs))}) <=
+  return Saturated({positions, std::max<int64_t>(kInputsOfLayer, std::ssize(call.inputs))}) <=
          kInputsOfLayer * limits::kRecurrentPositions;
 }
 

@@ -333,7 +333,7 @@ bool HasFewPieces(const CallShape& call) {
   if (!HasAxis(call)) return false;
   const int64_t axis = IntAttribute(call.node, "axis", 0);
   const int64_t pieces = (*call.inputs[0])[static_cast<size_t>(axis)];
-  return pieces <= std::max(kMostPieces, std::ssize(call.node.outputs));
+  return pieces <= std::max<int64_t>(kMostPieces, std::ssize(call.node.outputs));
 }
 
 }  // namespace

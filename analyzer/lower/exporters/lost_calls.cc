@@ -23,7 +23,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "analyzer/exported/exporter_metadata.h"
-#include "analyzer/exported/source_trace.h"
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/facts/parameters.h"
 #include "analyzer/lower/operators/site.h"
@@ -45,7 +44,7 @@ std::string_view ResultOfProgramCall(const Node& node) {
 }
 
 // "scaled_dot_product_attention#..." -> "scaled_dot_product_attention".
-std::string_view AtenOperatorOf(const Node& node) {
+std::string_view AtenOperatorOf(const FrameworkNode& node) {
   return std::string_view(node.framework_op).substr(0, node.framework_op.find('#'));
 }
 
@@ -71,7 +70,7 @@ bool IsNamed(const Lowering& lowering, const ProgramCall& call, TensorId id) {
   if (reads(draft.tensor(id).name)) return true;
   const NodeId maker = draft.producer(id);
   if (!maker.valid()) return false;
-  const Node& node = draft.node(maker);
+  const FrameworkNode& node = draft.node(maker);
   const bool within = IsExporterName(draft.tensor(id).name) && !node.framework_op.empty();
   if (within && AtenOperatorOf(node) == AtenOperatorOf(draft.node(call.nodes.front()))) return true;
   const std::string_view result = ResultOfProgramCall(lowering.source.nodes[NodeId(draft.rank(maker).source)]);
@@ -167,7 +166,7 @@ class LostCalls {
 
  private:
   TensorId Again(const std::string& name, TensorId result, const ProgramCall& reader);
-  TensorId Add(const std::string& name, TensorId like, Node node, const Node& place, Rank rank);
+  TensorId Add(const std::string& name, TensorId like, FrameworkNode node, const FrameworkNode& place, Rank rank);
 
   Lowering& lowering_;
   Draft& draft_;
@@ -175,14 +174,13 @@ class LostCalls {
   std::map<std::string, TensorId> restored_;
 };
 
-TensorId LostCalls::Add(const std::string& name, TensorId like, Node node, const Node& place, Rank rank) {
+TensorId LostCalls::Add(const std::string& name, TensorId like, FrameworkNode node, const FrameworkNode& place,
+                        Rank rank) {
   const Tensor tensor = draft_.tensor(like);
   const TensorId result = draft_.NewTensor(name, tensor.dtype, tensor.shape.dims);
   node.outputs = {result};
+  PutInCallOf(place, node);
   node.name = absl::StrCat(place.name, "/", name);
-  node.module = place.module;
-  node.calls = place.calls;
-  KeepSourceTrace(place, node);
   draft_.Add(std::move(node), rank);
   return restored_[name] = result;
 }
@@ -194,7 +192,7 @@ TensorId LostCalls::Again(const std::string& name, TensorId result, const Progra
   if (std::find(kFoldedInto.begin(), kFoldedInto.end(), aten) != kFoldedInto.end()) return result;
   const bool given = !draft_.producer(result).valid();
   const NodeId maker = given ? reader.nodes.front() : draft_.producer(result);
-  const Node made = draft_.node(maker);
+  const FrameworkNode made = draft_.node(maker);
   const Copying* row = CopyingOf(aten);
   if (!given && AtenOperatorOf(made) == aten) {  // an equal call had run
     if (row != nullptr && row->framework != "contiguous") return result;
@@ -203,7 +201,7 @@ TensorId LostCalls::Again(const std::string& name, TensorId result, const Progra
     return Add(name, result, made, draft_.node(reader.nodes.front()), {rank.source, rank.place - 1});
   }
   if (row == nullptr) return result;
-  Node node = MakeNode(row->framework, {result}, {});
+  FrameworkNode node = MakeNode(row->framework, {result}, {});
   if (node.op == "clone") node.attributes["contiguous"] = int64_t{1};
   // What an operator just made is copied for its layout, of which code may take care in training alone.
   const bool is_view = given || IsView(made.op);
@@ -244,7 +242,7 @@ void LostCalls::RestoreResult(TensorId output) {
   const std::string_view made_by = ResultOfProgramCall(lowering_.source.nodes[NodeId(draft_.rank(maker).source)]);
   if (made_by.empty() || made_by == name) return;
   draft_.mutable_tensor(output).name = std::string(made_by);
-  const Node made = draft_.node(maker);
+  const FrameworkNode made = draft_.node(maker);
   const TensorId result = Add(name, output, MakeNode(row->framework, {}, {}), made, draft_.rank(maker));
   draft_.ReplaceReaders(output, result);
   draft_.SetInputs(draft_.producer(result), {output});

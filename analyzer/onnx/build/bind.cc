@@ -136,7 +136,7 @@ absl::Status Binder::BindNamed() {
 
 absl::Status Binder::BindOverrides() {
   for (const auto& [name, dims] : bindings_.inputs) {
-    const auto input = std::find_if(inputs_.begin(), inputs_.end(), [&](const auto& i) { return i.name == name; });
+    const auto input = std::find_if(inputs_.begin(), inputs_.end(), [&n = name](const auto& i) { return i.name == n; });
     if (input == inputs_.end()) {
       std::vector<std::string> names;
       for (const DeclaredInput& known : inputs_) names.push_back(known.name);
@@ -219,7 +219,7 @@ absl::Status Binder::CheckOneBatch() const {
                      {absl::StrCat("try: without ", other)});
   };
   for (const auto& [name, dims] : bindings_.inputs) {
-    const auto input = std::find_if(inputs_.begin(), inputs_.end(), [&](const auto& i) { return i.name == name; });
+    const auto input = std::find_if(inputs_.begin(), inputs_.end(), [&n = name](const auto& i) { return i.name == n; });
     if (input == inputs_.end() || !StaticallyBatched(*input) || dims.front() == *bindings_.batch) continue;
     return conflict(absl::StrCat("--input ", name, "=", ToString(Shape(dims))), dims.front());
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -10,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/base/casts.h"
 #include "analyzer/onnx/read/stored_bytes.h"
 #include "onnx/onnx_pb.h"
 
@@ -67,7 +67,7 @@ std::vector<float> RowOf(const Payload& payload, int64_t row, int64_t columns) {
   for (int64_t i = 0; i < columns; ++i) {
     const std::optional<uint64_t> bits = ElementAt(payload, row * columns + i, sizeof(float));
     if (!bits) return {};
-    values.push_back(std::bit_cast<float>(static_cast<uint32_t>(*bits)));
+    values.push_back(absl::bit_cast<float>(static_cast<uint32_t>(*bits)));
   }
   return values;
 }

@@ -129,7 +129,7 @@ absl::Status CheckSizes(const onnx::GraphProto& graph, const InferredGraph& base
     if (now == facts.values.end()) return Refusal(absl::StrCat("'", name, "' is gone at ", MakerOf(graph, name)));
     if (!now->second.shape.known()) {
       const std::string maker = MakerOf(graph, name);
-      const bool assumed = [&] {
+      const bool assumed = [&, &name = name] {
         for (int i = 0; i < graph.node_size(); ++i) {
           const auto& outputs = graph.node(i).output();
           if (std::find(outputs.begin(), outputs.end(), name) != outputs.end())

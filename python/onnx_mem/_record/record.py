@@ -77,7 +77,7 @@ class Record:
                       batches=self.batches)
 
     def text(self) -> str:
-        """The record as text, format `eager 1` (docs/recording.md)."""
+        """The record as text, format `eager 1` (docs/reference/record-format.md)."""
         from .text import to_text
         return to_text(self)
 

@@ -1,4 +1,4 @@
-"""Records <-> text, format `eager 1`. from_text(to_text(r)) == r. The grammar is in docs/recording.md.
+"""Records <-> text, format `eager 1`. from_text(to_text(r)) == r. The grammar is in docs/reference/record-format.md.
 
 Beyond the operators, lines say where a function of the user's begins and ends and what its backward runs, which part is
 checkpointed, and which value is the loss:

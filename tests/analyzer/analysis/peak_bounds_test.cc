@@ -50,7 +50,7 @@ Bounded BoundsIn(Graph graph, const Workload& workload = {}) {
   absl::StatusOr<Enacted> enacted = EnactLowered(*lowered, workload.run);
   EXPECT_TRUE(enacted.ok()) << enacted.status();
   Bounded bounded{
-      .peak_bytes = TrainingPeak(*enacted, workload), .bounds = {}, .all = {}, .diagnostics = enacted->diagnostics};
+      .peak_bytes = *TrainingPeak(*enacted, workload), .bounds = {}, .all = {}, .diagnostics = enacted->diagnostics};
   absl::StatusOr<PeakBounds> bounds = BoundRun(
       *lowered, workload, {bounded.peak_bytes, true}, [&](const Run& run) { return Prepare(graph, run); },
       bounded.diagnostics);

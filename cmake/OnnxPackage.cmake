@@ -1,4 +1,0 @@
-# Which ONNX this project is built with.
-set(ONNX_MINIMUM_VERSION 1.18)
-set(ONNX_PACKAGE_VERSION 1.23.2)
-set(ONNX_PACKAGE_SHA256 008cb0467b2bbee41448acc7da8b6f4e704624cb0d327a2d5adafc7ce19bc5b8)
