@@ -23,6 +23,8 @@ if(PACKAGE STREQUAL ONNX)
     set(together 8)
     # Writes models as text, with functions of C++17 that this compiler's library lacks; nothing here calls it.
     replace_in(onnx/defs/CMakeLists.txt "    printer.cc\n" "")
+    # Some operators name their words although words are left out (__ONNX_NO_DOC_STRINGS).
+    replace_in(onnx/defs/doc_strings.cc "#ifndef __ONNX_NO_DOC_STRINGS" "#if 1")
   else()
     # The converter between versions of operators is a sixth of all that there is to compile. Only the inliner of functions
     # calls it, and of that only the names are used, which schemas give to what is in their bodies.
