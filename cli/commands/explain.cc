@@ -49,7 +49,7 @@ absl::StatusOr<Answer> RunExplain(const Options& options) {
     ASSIGN_OR_RETURN(const AllocatorSnapshot snapshot, ReadSnapshot(explained->path));
     explained->explanation = Explain(snapshot);
   }
-  Answered answered;
+  Answer answered;
   Report& report = answered.report;
   report.command = options.command;
   report.top = options.top.value_or(kDefaultTop);
@@ -60,7 +60,7 @@ absl::StatusOr<Answer> RunExplain(const Options& options) {
   if (options.operands.size() > 1) RETURN_IF_ERROR(AddModel(options, explained->explanation, report));
   report.part = ExplainPart(std::move(explained));
   RETURN_IF_ERROR(WriteExports(report, options));
-  return AnswerOf(std::move(answered), options);
+  return Shown(std::move(answered), options);
 }
 
 }  // namespace onnx_mem
