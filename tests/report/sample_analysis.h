@@ -97,8 +97,13 @@ inline Analysis SampleAnalysis() {
   analysis.info.node_count = 2;
   analysis.info.bound_dims = {{"batch", 4}, {"seq", 16}};
   analysis.batch = 4;
-  analysis.parameters = {
-      {.name = "w", .file_name = "w", .module = "a.conv", .dims = {100}, .dtype = DType::kFloat32, .bytes = 400}};
+  analysis.parameters = {{.name = "w",
+                          .file_name = "w",
+                          .module = "a.conv",
+                          .buffer = {},
+                          .dims = {100},
+                          .dtype = DType::kFloat32,
+                          .bytes = 400}};
   analysis.parameter_count = 100;
   analysis.parameter_bytes = 400;
   analysis.parts = {{kTrainingPart, std::make_shared<const RunFigures>(SampleTraining())},
