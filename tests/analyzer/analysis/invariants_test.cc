@@ -109,8 +109,8 @@ void ExpectInvariants(const std::string& path) {
   ASSERT_EQ(first->parts.size(), 2u);
   for (const Part& part : first->parts) {
     SCOPED_TRACE(part.name);
-    ExpectCategoriesSum(part.figures->program);
-    ExpectLiveAllocatedReserved(part.figures->program);
+    ExpectCategoriesSum(*part.figures->program);
+    ExpectLiveAllocatedReserved(*part.figures->program);
   }
   ExpectInsideBounds(model->graph, first->inference()->peak_bytes);
   const absl::StatusOr<Analysis> second = Study(*model).Ask(workload);

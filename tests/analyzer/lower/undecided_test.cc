@@ -11,7 +11,7 @@
 namespace onnx_mem {
 namespace {
 
-Lowered LoweredOf(std::string_view text, std::string_view signature = "") {
+Lowered LoweredBy(std::string_view text, std::string_view signature = "") {
   Graph graph = ParseGraph(text);
   graph.signature = ProgramSignature::Parse(signature);
   absl::StatusOr<Lowered> lowered = Lower(graph, Run());
@@ -21,7 +21,7 @@ Lowered LoweredOf(std::string_view text, std::string_view signature = "") {
 
 // x.reshape(B, H, W, -1).permute(0, 3, 1, 2), with .contiguous() or without.
 TEST(Undecided, TheCopyOfATokenMapMayBeLeftOut) {
-  Lowered lowered = LoweredOf(R"(
+  Lowered lowered = LoweredBy(R"(
     input x float32 2x16x8
     const shape int64 4 = 2 4 4 8
     /Reshape = Reshape(x, shape) -> m float32 2x4x4x8
@@ -36,7 +36,7 @@ TEST(Undecided, TheCopyOfATokenMapMayBeLeftOut) {
 }
 
 TEST(Undecided, NoOtherCopyMay) {
-  Lowered lowered = LoweredOf(R"(
+  Lowered lowered = LoweredBy(R"(
     input x float32 2x8
     /Relu = Relu(x) -> y float32 2x8
     output y
@@ -56,7 +56,7 @@ constexpr std::string_view kPositions = R"(
 // A table of 32 positions: register_buffer("position_ids", torch.arange(32)), and a mask of 32 by 32.
 TEST(Undecided, BuffersThatNobodyReadsAreAsLongAsTheTableOfPositions) {
   const std::string signature = "# inputs\np_table_weight: PARAMETER target='table.weight'\n";
-  const Lowered lowered = LoweredOf(kPositions, signature);
+  const Lowered lowered = LoweredBy(kPositions, signature);
   const ProgramSignature parsed = ProgramSignature::Parse(signature);
   EXPECT_EQ(MostBytesOfBuffers({"position_ids"}, parsed, lowered), 32 * 8);
   EXPECT_EQ(MostBytesOfBuffers({"causal_mask"}, parsed, lowered), 32 * 32 * 4);
@@ -67,7 +67,7 @@ TEST(Undecided, BuffersThatNobodyReadsAreAsLongAsTheTableOfPositions) {
 // register_buffer("pe", ...) that forward slices or does not read: a name is all that is left of it.
 TEST(Undecided, TablesThatNobodyReadsAreAsWideAsTheModel) {
   const std::string signature = "# inputs\np_table_weight: PARAMETER target='table.weight'\n";
-  const Lowered lowered = LoweredOf(kPositions, signature);
+  const Lowered lowered = LoweredBy(kPositions, signature);
   const ProgramSignature parsed = ProgramSignature::Parse(signature);
   constexpr int64_t kTable = 5000 * 8 * 4;
   EXPECT_EQ(MostBytesOfBuffers({"low.pe", "high.pe"}, parsed, lowered), 2 * kTable);
