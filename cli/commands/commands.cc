@@ -30,6 +30,8 @@ constexpr auto kCommandRows = std::to_array<CommandRow>({
      "fit gpt2.onnx --gpu \"RTX 4090\"|largest batch that fits\n"
      "fit resnet.onnx -b 256 --gpu T4|what would make it fit?\n",
      kFitCommand, "onnx", nullptr, RunFit},
+    {"explain", "SNAPSHOT [MODEL]", 1, 2, "who holds the memory of a run that ended: a snapshot of PyTorch's allocator",
+     "explain snapshot.pickle|out of memory: who holds it?\n", kExplainCommand, "pickle onnx", nullptr, RunExplain},
     {"gpus", "[NAME|local]", 0, 8, "the cards that --gpu knows, or those of a name; local: those in this machine", "",
      kGpusCommand, "", GpuWords, RunGpus},
     {"completion", "bash|zsh|fish", 1, 1, "print the completions for a shell", "", kCompletionCommand, "",
@@ -39,9 +41,8 @@ constexpr auto kCommandRows = std::to_array<CommandRow>({
 
 }  // namespace
 
-Answer AnswerOf(Answered answered, const Options& options) {
-  Answer answer{Present(answered.report, options), answered.warnings, answered.yes ? ExitCode::kYes : ExitCode::kNo};
-  answer.answered = std::make_shared<const Answered>(std::move(answered));
+Answer Shown(Answer answer, const Options& options) {
+  answer.text = Present(answer.report, options);
   return answer;
 }
 

@@ -115,6 +115,7 @@ std::string RenderMarkdown(const Report& report, const Screen& screen) {
       text += MarkdownTable(segments, 0, screen) + "\n";
     }
   }
+  if (const Table* findings = TableNamed(report, "findings")) text += MarkdownTable(*findings, 0, screen) + '\n';
   const Table* shown = TableNamed(report, report.shown_table);
   if (shown == nullptr) shown = TableNamed(report, "categories");
   if (limits.size() > 1) text += MarkdownTable(GpusTable(report.runs, limits), 0, screen) + '\n';

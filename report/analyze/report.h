@@ -24,6 +24,7 @@
 #include "planner/advice/fewest_ranks.h"
 #include "planner/advice/fit.h"
 #include "report/analyze/limit.h"
+#include "report/explain/explain_part.h"
 #include "report/parts/layers.h"
 #include "report/parts/table.h"
 #include "report/plan/plan_part.h"
@@ -153,7 +154,7 @@ struct Report {
   bool verbose = false;
   std::vector<Diagnostic> notes;
   std::shared_ptr<const ModelFile> file = {};  // that was read, for the format that is a copy of it; or null
-  std::variant<TablesPart, AnalyzePart, PlanPart, FitPart, ComparePart> part;
+  std::variant<TablesPart, AnalyzePart, PlanPart, FitPart, ComparePart, ExplainPart> part;
 };
 
 // A function for each part that a report may have, for std::visit.

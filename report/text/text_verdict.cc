@@ -284,7 +284,7 @@ std::string WithVerdictLast(std::string text, const Report& report, const Screen
   const auto planned = [&](const PlanPart& part) { return PlanHeldLine(part, screen); };
   const auto fitted = [&](const FitPart& part) { return FitLine(part, screen); };
   const auto compared = [&](const ComparePart& part) { return CompareLine(*part, screen); };
-  const auto nothing = [](const TablesPart&) { return std::string(); };
+  const auto nothing = [](const auto&) { return std::string(); };
   const std::string line = std::visit(ForPart{analyzed, planned, fitted, compared, nothing}, report.part);
   if (line.empty()) return text;
   return text + "\n" + Painted(Wrapped(line, screen.width, kIndent, kIndent), Paint::kBold, screen) + "\n";

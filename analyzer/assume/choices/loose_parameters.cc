@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/assume/choices/unread_buffers.h"
@@ -52,6 +53,29 @@ bool IsConstantWeight(const FrameworkGraph& graph, const IdVector<TensorId, Tens
                      [&](NodeId reader) { return IsLayerOf(graph.nodes[reader], id); });
 }
 
+// A path is that of a buffer of the module, "bn.running_mean"; "val_3" is a number of the code.
+bool IsNamedResult(std::string_view name) { return name.find('.') == std::string_view::npos && !IsExporterName(name); }
+
+// A step that computes such a value anew gives it no history (lower/exporters/folded_expressions.cc).
+bool IsComputedAnew(const Lowered& lowered, const FrameworkNode& node) {
+  if (node.op != "full" || node.outputs.size() != 1 || !IsNamedResult(node.name)) return false;
+  const Tensor& made = lowered.graph.tensors[node.outputs[0]];
+  return made.name == absl::StrCat(node.name, "/computed") && IsFloating(made.dtype);
+}
+
+// The parameter stands for what was computed.
+void ReadParameter(FrameworkNode& node, Lowered& lowered) {
+  Tensor stored = lowered.graph.tensors[node.outputs[0]];
+  stored.name = node.name;
+  stored.role = TensorRole::kInitializer;
+  const TensorId id = lowered.graph.tensors.Add(std::move(stored));
+  lowered.kinds.Add(TensorKind::kParameter);
+  lowered.releases.Add(-1);
+  lowered.graph.initializers.push_back(id);
+  node.op = "identity";
+  node.inputs = {id};
+}
+
 }  // namespace
 
 std::optional<Diagnostic> FindConstantWeights(const Lowered& lowered) {
@@ -85,13 +109,18 @@ bool TrainComputed(Lowered& lowered) {
   for (TensorId id(0); lowered.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
     const Tensor& tensor = lowered.graph.tensors[id];
     const bool is_stored = tensor.role == TensorRole::kInitializer && lowered.kinds[id] == TensorKind::kBuffer;
-    // A path is that of a buffer of the module, "bn.running_mean"; "val_3" is a number of the code.
-    const bool is_result = tensor.name.find('.') == std::string::npos && !IsExporterName(tensor.name);
-    if (!is_stored || !IsFloating(tensor.dtype) || !is_result) continue;
+    if (!is_stored || !IsFloating(tensor.dtype) || !IsNamedResult(tensor.name)) continue;
     lowered.kinds[id] = TensorKind::kParameter;
     any = true;
   }
-  return any;
+  bool added = false;
+  for (FrameworkNode& node : lowered.graph.nodes) {
+    if (!IsComputedAnew(lowered, node)) continue;
+    ReadParameter(node, lowered);
+    added = true;
+  }
+  if (added) LinkTensors(lowered.graph);
+  return any || added;
 }
 
 bool FreezeLooseTables(Lowered& lowered) {

@@ -1,6 +1,7 @@
 #include "analyzer/assume/choices/unread_buffers.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "analyzer/graph/shape.h"
@@ -13,6 +14,8 @@ constexpr int64_t kIndexBytes = 8;
 constexpr int64_t kNumberBytes = 4;
 // onnxscript/optimizer/_constant_folding.py, DEFAULT_CONSTANT_FOLD_INPUT_SIZE_LIMIT: what reads more stays in the file.
 constexpr int64_t kMostFoldedElements = 8192;
+// Nothing bounds a table that no operator reads. As long as that of PyTorch's tutorial of the Transformer, max_len.
+constexpr int64_t kMostPositions = 5000;
 
 // Where the index of a table comes from.
 enum class IndexSource : uint8_t { kInput, kStored, kComputed };
@@ -81,6 +84,32 @@ Computed FindComputed(const ProgramSignature& signature, const Lowered& lowered)
   return computed;
 }
 
+// How wide the model is: the longest row of what norms scale and of tables that are picked from.
+int64_t WidthOfModel(const Lowered& lowered) {
+  const FrameworkGraph& graph = lowered.graph;
+  int64_t width = 1;
+  for (const FrameworkNode& node : graph.nodes) {
+    const bool picks = node.op == "embedding" && lowered.kinds[node.inputs[0]] == TensorKind::kParameter;
+    if (!picks && node.op != "layer_norm") continue;
+    const Shape& shape = graph.tensors[picks ? node.inputs[0] : node.outputs[0]].shape;
+    if (!shape.dims.empty()) width = std::max(width, shape.dims.back());
+  }
+  return width;
+}
+
+// "cached_freqs", "pe", "cos_cached": of positions, a row each. One that a module hands to others has a name in each.
+bool IsTableOfPositions(std::string_view name, const std::vector<std::string>& all) {
+  constexpr auto kTables =
+      std::to_array<std::string_view>({"pe", "freqs", "cos", "sin", "cached", "embed", "embeddings"});
+  const std::string_view last = name.substr(name.rfind('.') + 1);
+  const bool is_table = std::any_of(kTables.begin(), kTables.end(), [&](std::string_view word) {
+    return last == word || last.ends_with(std::string("_").append(word)) || last.starts_with(std::string(word) + "_");
+  });
+  return is_table && std::none_of(all.begin(), all.end(), [&](const std::string& other) {
+           return other.size() < name.size() && name.ends_with(std::string(".").append(other));
+         });
+}
+
 bool EndsWithAny(std::string_view name, std::initializer_list<std::string_view> ends) {
   return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) { return name.ends_with(end); });
 }
@@ -93,9 +122,12 @@ int64_t MostBytesOfBuffers(const std::vector<std::string>& names, const ProgramS
   int64_t table = 0;
   for (const FrameworkNode& node : lowered.graph.nodes) table = std::max(table, RowsOfPositions(lowered, node, true));
   const int64_t rows = std::max(table, computed.rows);
+  const int64_t positions = kMostPositions * std::max(WidthOfModel(lowered), computed.longest_row);
   int64_t bytes = 0;
   for (const std::string& name : names) {
-    if (EndsWithAny(name, {"ids", "positions"})) {
+    if (IsTableOfPositions(name, names)) {
+      bytes += kNumberBytes * positions;
+    } else if (EndsWithAny(name, {"ids", "positions"})) {
       bytes += kIndexBytes * std::max(rows, computed.longest_row);
     } else if (EndsWithAny(name, {"index", "indices"})) {
       if (!computed.integers) bytes += kIndexBytes * computed.largest_square;

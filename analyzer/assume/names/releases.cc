@@ -56,8 +56,10 @@ IdVector<TensorId, int32_t> ReleaseAfter(const FrameworkGraph& graph, NameRules 
     if (locals && !reported) last = std::max(last, locals->HeldUntil(id));
     release[id] = last;
     if (!names_more) continue;
-    release[id] = std::max(
-        last, reported ? locals->CallersListOf(id) : locals->PossibleNameOf(id, rules == NameRules::kWholeCalls));
+    int32_t possible =
+        reported ? locals->CallersListOf(id) : locals->PossibleNameOf(id, rules == NameRules::kWholeCalls);
+    if (const std::optional<int32_t> most = names->HeldAtMostUntil(id)) possible = std::min(possible, *most);
+    release[id] = std::max(last, possible);
   }
   for (TensorId id : graph.outputs) release[id] = static_cast<int32_t>(graph.nodes.size());
   return release;

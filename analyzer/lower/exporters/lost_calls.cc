@@ -92,13 +92,22 @@ std::vector<ProgramCall> ProgramCalls(const Lowering& lowering) {
   return calls;
 }
 
+// The exporter computed it: "exp", where the program had exp(weight).
+bool IsComputedByExporter(const Draft& draft, TensorId id) {
+  const std::string& name = draft.tensor(id).name;
+  return !draft.producer(id).valid() && draft.kind(id) != TensorKind::kInput && !draft.tensor(id).shape.dims.empty() &&
+         name.find('.') == std::string::npos && !IsExporterName(name);
+}
+
 // What the call reads of what other calls made, each once, under a name that the call does not use.
 TensorIds UnnamedReads(const Lowering& lowering, const ProgramCall& call) {
   const Draft& draft = lowering.draft;
   TensorIds unnamed;
   for (NodeId id : call.nodes) {
     for (TensorId input : draft.node(id).inputs) {
-      if (!input.valid() || (!draft.producer(input).valid() && draft.kind(input) != TensorKind::kInput)) continue;
+      if (!input.valid()) continue;
+      const bool made = draft.producer(input).valid() || draft.kind(input) == TensorKind::kInput;
+      if (!made && !IsComputedByExporter(draft, input)) continue;
       const NodeId maker = draft.producer(input);
       const bool own = maker.valid() && std::find(call.nodes.begin(), call.nodes.end(), maker) != call.nodes.end();
       if (own || IsNamed(lowering, call, input) || std::find(unnamed.begin(), unnamed.end(), input) != unnamed.end())
@@ -191,6 +200,7 @@ TensorId LostCalls::Again(const std::string& name, TensorId result, const Progra
   const std::string_view aten = AtenOf(name);
   if (std::find(kFoldedInto.begin(), kFoldedInto.end(), aten) != kFoldedInto.end()) return result;
   const bool given = !draft_.producer(result).valid();
+  if (given && draft_.kind(result) != TensorKind::kInput) return result;
   const NodeId maker = given ? reader.nodes.front() : draft_.producer(result);
   const FrameworkNode made = draft_.node(maker);
   const Copying* row = CopyingOf(aten);

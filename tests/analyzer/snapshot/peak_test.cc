@@ -1,10 +1,11 @@
 // Pickles are read without running anything, and a snapshot that we write reads back as it was.
-#include "cli/files/snapshot.h"
+#include "analyzer/snapshot/peak.h"
 
 #include <gtest/gtest.h>
 
 #include "analyzer/graph/diagnostic.h"
-#include "cli/files/pickle_reader.h"
+#include "analyzer/snapshot/pickle.h"
+#include "analyzer/snapshot/snapshot.h"
 #include "report/analyze/report.h"
 #include "report/parts/formats.h"
 #include "report/parts/pickle_writer.h"
@@ -73,6 +74,18 @@ TEST(PickleReader, RefusesWhatWouldRunOrIsBroken) {
   }
 }
 
+// Depth, numbers and marks that no pickler writes cost no more than the file's own size.
+TEST(PickleReader, HostileFilesAreErrors) {
+  const std::string deep = "\x80\x02" + std::string(1000000, '(') + std::string(1000000, ']');
+  EXPECT_EQ(DiagnosticOf(ReadPickle(deep, "x.pickle").status()).code, Code::kBadPickle);
+  const std::string nested = "\x80\x02" + std::string(1000000, ']') + std::string(999999, 'a') + ".";
+  EXPECT_TRUE(ReadPickle(nested, "x.pickle").ok());
+  const std::string far = "\x80\x02]r\xff\xff\xff\xff."s;
+  EXPECT_NE(ReadPickle(far, "x.pickle").status().message().find("number that is too large"), std::string::npos);
+  const std::string long_number = "\x80\x02\x8b\xff\xff\xff\xff."s;
+  EXPECT_EQ(DiagnosticOf(ReadPickle(long_number, "x.pickle").status()).code, Code::kBadPickle);
+}
+
 // A list that contains itself is read, and looked at no deeper than a snapshot is nested.
 TEST(PickleReader, AListMayContainItself) {
   const std::string bytes =
@@ -89,13 +102,14 @@ TEST(ParseSnapshot, HasOurPeak) {
   const RunFigures& figures = *analysis->training();
   Report report = BuildReport({}, {Summarize(*analysis)}, {}, *analysis);
   std::get<AnalyzePart>(report.part).analysis = analysis;
-  const absl::StatusOr<Snapshot> snapshot = ParseSnapshot(RenderSnapshot(report, Screen()), "x.pickle");
+  const absl::StatusOr<AllocatorSnapshot> snapshot = ParseSnapshot(RenderSnapshot(report, Screen()), "x.pickle");
   ASSERT_TRUE(snapshot.ok()) << snapshot.status();
-  EXPECT_EQ(snapshot->requested_peak_bytes, figures.peak_bytes);
+  const SnapshotPeak peak = PeakOf(*snapshot);
+  EXPECT_EQ(peak.requested_bytes, figures.peak_bytes);
   int64_t sum = 0;
-  for (const SnapshotBlock& block : snapshot->blocks) sum += block.bytes;
+  for (const PeakBlock& block : peak.blocks) sum += block.bytes;
   EXPECT_EQ(sum, figures.peak_bytes);
-  EXPECT_GE(snapshot->allocated_peak_bytes, figures.peak_bytes);
+  EXPECT_GE(peak.allocated_bytes, figures.peak_bytes);
 }
 
 // One block at the end; before it a larger one came and went, of which the history tells.
@@ -120,15 +134,16 @@ TEST(ParseSnapshot, FindsThePeakByUndoingEvents) {
   event("free_requested", 4608, 1000);
   event("free_completed", 4608, 1000);
   pickle.EndList().EndList().EndDict();
-  const absl::StatusOr<Snapshot> snapshot = ParseSnapshot(pickle.Take(), "x.pickle");
+  const absl::StatusOr<AllocatorSnapshot> snapshot = ParseSnapshot(pickle.Take(), "x.pickle");
   ASSERT_TRUE(snapshot.ok()) << snapshot.status();
-  EXPECT_EQ(snapshot->requested_peak_bytes, 1100);
-  EXPECT_EQ(snapshot->allocated_peak_bytes, 512 + 1024);
-  EXPECT_EQ(snapshot->reserved_peak_bytes, 4096);
-  EXPECT_EQ(snapshot->events, 4);
-  ASSERT_EQ(snapshot->blocks.size(), 2u);
-  EXPECT_EQ(snapshot->blocks[0].bytes, 1000);
-  EXPECT_EQ(snapshot->blocks[0].where, "model.py:41 forward");
+  const SnapshotPeak peak = PeakOf(*snapshot);
+  EXPECT_EQ(peak.requested_bytes, 1100);
+  EXPECT_EQ(peak.allocated_bytes, 512 + 1024);
+  EXPECT_EQ(peak.reserved_bytes, 4096);
+  EXPECT_EQ(snapshot->events.size(), 4u);
+  ASSERT_EQ(peak.blocks.size(), 2u);
+  EXPECT_EQ(peak.blocks[0].bytes, 1000);
+  EXPECT_EQ(WhereText(*snapshot, peak.blocks[0].stack), "model.py:41 forward");
 }
 
 }  // namespace
