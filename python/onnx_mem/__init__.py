@@ -6,8 +6,9 @@
     onnx_mem.checkpoint(model, "4GiB", x, batch=64)     # a plan within the budget, on the model; restore(model) ends it
 
 A record is made by running forward on tensors without data: operators in order, where Python releases each value,
-parameters, buffers, sizes as functions of the batch, for evaluation and for training. docs/reference/record-format.md has the format.
-It needs torch; analyze, plan, fit and compare of files do not. Errors are onnx_mem.Error with a `code`.
+parameters, buffers, sizes as functions of the batch, for evaluation and for training; its format is in
+docs/reference/record-format.md. It needs torch; analyze, plan, fit and compare of files do not. Errors are
+onnx_mem.Error with a `code`.
 """
 from __future__ import annotations
 

@@ -77,6 +77,9 @@ class FitFigures:
       largest_batch: the largest batch whose expected figure fits; 0: not one sample
       impossible_from: from it on not even the low end fits; none where there is no such batch
       at_least: no larger batch than largest_batch was looked at
+      refused_beyond: the model does not run at one more than largest_batch
+      fewest_ranks: with --fsdp, --hsdp or --zero1: ranks with which the batch of the question is expected to fit
+      safe_ranks: the same of the high end
       safe_batch_high_bytes: the high end at safe_batch
       next_safe_batch_high_bytes: the high end of one sample more
       largest_batch_device_bytes: expected at largest_batch
@@ -88,6 +91,9 @@ class FitFigures:
     largest_batch: int | None = None
     impossible_from: int | None = None
     at_least: bool | None = None
+    refused_beyond: bool | None = None
+    fewest_ranks: int | None = None
+    safe_ranks: int | None = None
     safe_batch_high_bytes: int | None = None
     next_safe_batch_high_bytes: int | None = None
     largest_batch_device_bytes: int | None = None

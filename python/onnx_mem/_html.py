@@ -226,10 +226,10 @@ def _curve(plans: list[dict[str, Any]], chosen: dict[str, Any] | None, budget: i
 
 def _fit(found: dict[str, Any]) -> str:
     parts = {name: found[name] for name in ("training", "inference") if found.get(name)}
-    gpu = found.get("gpu") or {}
+    gpu, over = found.get("gpu") or {}, found.get("over") or "batch"
     rows = [[words, *(f"{of[key]:,}" if of.get(key) is not None else _NONE for of in parts.values())]
-            for words, key in (("safe up to batch", "safe_batch"), ("expected to fit up to batch", "largest_batch"),
-                               ("impossible from batch", "impossible_from"))]
+            for words, key in ((f"safe up to {over}", "safe_batch"), (f"expected to fit up to {over}", "largest_batch"),
+                               (f"impossible from {over}", "impossible_from"))]
     rows.insert(0, ["needs", *(size(of.get("device_bytes")) for of in parts.values())])
     rows.insert(1, ["", *(_range(of.get("device_interval_bytes")) for of in parts.values())])
     rows.insert(2, [html.escape(gpu.get("name") or "the card") + f" ({size(gpu.get('usable_bytes'))})",
@@ -238,7 +238,7 @@ def _fit(found: dict[str, Any]) -> str:
              html.escape(w["cost"]), _keywords(w["flags"])]
             for w in found.get("ways") or []]
     return (_headline(found) + _table(["", *parts], rows) +
-            (_table(["what makes it fit", "on the GPU", "largest batch", "costs", "by"], ways) if ways else ""))
+            (_table(["what makes it fit", "on the GPU", f"largest {over}", "costs", "by"], ways) if ways else ""))
 
 
 def _compare(found: dict[str, Any]) -> str:

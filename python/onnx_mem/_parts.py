@@ -252,8 +252,7 @@ class PlanRow(TypedDict):
     segments: list[Segment]
 
 
-class FitPart(TypedDict):
-    """The batches of training, or of inference."""
+class _FitPart(TypedDict):
     fits: bool
     verdict: Verdict
     device_bytes: int
@@ -268,6 +267,13 @@ class FitPart(TypedDict):
     next_batch_device_bytes: int | None
     last_possible_batch_low_bytes: int | None
     impossible_from_low_bytes: int | None
+
+
+class FitPart(_FitPart, total=False):
+    """The batches of training, or of inference. fewest_ranks, safe_ranks: where the step is sharded."""
+    refused_beyond: bool
+    fewest_ranks: int | None
+    safe_ranks: int | None
 
 
 class Side(TypedDict, total=False):

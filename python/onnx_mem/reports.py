@@ -240,7 +240,8 @@ class Fit(FitFigures, Answer):
 
     Attributes:
       verdict: of the batch of the question.
-      over: what is varied: "batch".
+      over: what is varied: "batch" or "length".
+      size: of the question, along that.
       ways: what makes the batch fit, cheapest first; together: several changes at once, fastest first.
     """
     fits: bool | None = None
@@ -248,6 +249,7 @@ class Fit(FitFigures, Answer):
     device_bytes: int | None = None
     device_interval_bytes: list[int] | None = None
     over: str | None = None
+    size: int | None = None
     gpus: list[Card] = _list()
     gpu: Gpu | None = None
     training: FitPart | None = None

@@ -28,6 +28,8 @@ QUESTIONS = [
     lambda: onnx_mem.plan(RECORDS / "bert.eager", batch=4, budget="50%"),
     lambda: onnx_mem.fit(RESNET, batch=4000, gpu=CARDS),
     lambda: onnx_mem.fit(LENET, gpu_memory="1GiB"),
+    lambda: onnx_mem.fit(RESNET, gpu="T4", fsdp="4"),
+    lambda: onnx_mem.analyze(RESNET, batch=8, fsdp="4", mode="train"),
     lambda: onnx_mem.compare(RESNET, MODELS / "resnet18.fp16.train.ts.op17.onnx", batch=8, gpu="T4"),
     lambda: onnx_mem.compare(LENET, batch=8, measured="1GiB"),
 ]
