@@ -230,14 +230,14 @@ absl::Status AddAutocast(Study* base, const SideRequest& request, Workload workl
 
 }  // namespace
 
-absl::StatusOr<Answered> AnswerCompare(const Options& given, const OpenModels& open) {
+absl::StatusOr<Answer> AnswerCompare(const Options& given, const OpenModels& open) {
   if (AsksForMeasured(given)) return AnswerMeasured(given, open);
   RETURN_IF_ERROR(CheckCompare(given));
   ASSIGN_OR_RETURN(std::vector<SideRequest> requests, RequestsOf(given));
   ASSIGN_OR_RETURN(const Files opened, FilesOf(given, open));
   const Options options = given.like_base ? given : WithRuntimeOf(given, opened);
   ASSIGN_OR_RETURN(Sides all, SidesOf(requests, opened, options));
-  Answered answer;
+  Answer answer;
   answer.warnings = WarningsOf(all.sides);
   if (options.strict) RETURN_IF_ERROR(CheckStrict(answer.warnings));
   if (const auto note = RuntimeNote(given, options, opened, options.operands)) answer.warnings.push_back(*note);

@@ -153,7 +153,7 @@ bool AsksForMeasured(const Options& options) {
   return options.measured_bytes.has_value() || (options.operands.size() == 2 && IsSnapshot(options.operands[1]));
 }
 
-absl::StatusOr<Answered> AnswerMeasured(const Options& options, const OpenModels& open) {
+absl::StatusOr<Answer> AnswerMeasured(const Options& options, const OpenModels& open) {
   const size_t operands = options.measured_bytes ? 1 : 2;
   if (options.operands.size() != operands || options.batches.size() > 1) {
     return UsageError(
@@ -173,7 +173,7 @@ absl::StatusOr<Answered> AnswerMeasured(const Options& options, const OpenModels
   if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
   ASSIGN_OR_RETURN(const Analysis analysis, Study(file).Expected(workload));
   const RunFigures& figures = *MainFigures(analysis);
-  Answered answer;
+  Answer answer;
   Report& report = answer.report;
   report.command = options.command;
   report.model = SummarizeModel(analysis);

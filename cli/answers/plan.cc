@@ -182,7 +182,7 @@ Report ReportOf(const std::shared_ptr<const ModelFile>& file, const Options& opt
 
 }  // namespace
 
-absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& open) {
+absl::StatusOr<Answer> AnswerPlan(const Options& options, const OpenModels& open) {
   ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
   const Card* const smallest = SmallestOf(cards);
   ASSIGN_OR_RETURN(PlanRequest request, RequestOf(options, smallest));
@@ -207,7 +207,7 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
   part.request = request;
 
   ASSIGN_OR_RETURN(part.answer, PlanModel(study, workload, request));
-  Answered answer;
+  Answer answer;
   const ModulePlan* const chosen = Chosen(part.answer);
   if (chosen != nullptr) {
     answer.emit = [model, lowered, plans = part.answer, card = request.clock.card.name](std::string_view form) {

@@ -168,7 +168,7 @@ absl::StatusOr<Answer> RunCheck(const Options& given_options) {
   const bool errors =
       std::any_of(report.notes.begin(), report.notes.end(), [&](const Diagnostic& d) { return d.severity >= wrong; });
   RETURN_IF_ERROR(WriteExports(report, options));
-  return Answer{Present(report, options), {}, errors ? ExitCode::kNo : ExitCode::kYes};
+  return Answer{.text = Present(report, options), .yes = !errors};
 }
 
 }  // namespace onnx_mem

@@ -41,9 +41,8 @@ constexpr auto kCommandRows = std::to_array<CommandRow>({
 
 }  // namespace
 
-Answer AnswerOf(Answered answered, const Options& options) {
-  Answer answer{Present(answered.report, options), answered.warnings, answered.yes ? ExitCode::kYes : ExitCode::kNo};
-  answer.answered = std::make_shared<const Answered>(std::move(answered));
+Answer Shown(Answer answer, const Options& options) {
+  answer.text = Present(answer.report, options);
   return answer;
 }
 
