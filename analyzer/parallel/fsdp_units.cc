@@ -97,7 +97,7 @@ bool NeedsGradient(const FsdpUnit& unit, const StepFacts& facts) {
   if (!unit.forward) return false;
   return std::any_of(facts.parameters.begin(), facts.parameters.end(), [&](const OwnedParameter& p) {
     if (!p.trained || IsInside(p.name, unit.module)) return false;
-    const std::optional<StepSpan> used = SpanOf(facts.forward, p.module);
+    const std::optional<ModuleSpan> used = SpanOf(facts.forward, p.module);
     return used && used->first < unit.forward->first;
   });
 }

@@ -29,7 +29,7 @@ struct ShardedParameter {
 struct FsdpUnit {
   std::string module;  // "": the root, which has what no other unit has
   std::vector<ShardedParameter> parameters;
-  std::optional<StepSpan> forward, backward;
+  std::optional<ModuleSpan> forward, backward;
   bool inputs_need_gradient = false;  // what comes before it is trained, in part
 };
 

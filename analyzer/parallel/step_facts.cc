@@ -10,7 +10,7 @@ constexpr std::string_view kEndOfBackward = "end of backward";
 void Extend(std::string_view module, StepId step, SpansByModule& spans) {
   const auto known = spans.find(module);
   if (known == spans.end()) {
-    spans.emplace(std::string(module), StepSpan{step, step});
+    spans.emplace(std::string(module), ModuleSpan{step, step});
   } else {
     known->second.last = step;
   }
@@ -64,9 +64,9 @@ bool IsInside(std::string_view path, std::string_view module) {
   return path.size() > module.size() && path.starts_with(module) && path[module.size()] == '.';
 }
 
-std::optional<StepSpan> SpanOf(const SpansByModule& spans, std::string_view module) {
+std::optional<ModuleSpan> SpanOf(const SpansByModule& spans, std::string_view module) {
   const auto found = spans.find(module);
-  return found == spans.end() ? std::nullopt : std::optional<StepSpan>(found->second);
+  return found == spans.end() ? std::nullopt : std::optional<ModuleSpan>(found->second);
 }
 
 }  // namespace onnx_mem

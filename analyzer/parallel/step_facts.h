@@ -27,10 +27,10 @@ struct OwnedParameter {
 };
 
 // Steps [first, last].
-struct StepSpan {
+struct ModuleSpan {
   StepId first, last;
 };
-using SpansByModule = std::map<std::string, StepSpan, std::less<>>;
+using SpansByModule = std::map<std::string, ModuleSpan, std::less<>>;
 
 struct Arrived {
   size_t parameter = 0;  // of StepFacts::parameters
@@ -53,7 +53,7 @@ StepFacts FactsOf(const Enacted& enacted);
 bool IsInside(std::string_view path, std::string_view module);
 
 // nullopt: no step is of it.
-std::optional<StepSpan> SpanOf(const SpansByModule& spans, std::string_view module);
+std::optional<ModuleSpan> SpanOf(const SpansByModule& spans, std::string_view module);
 
 }  // namespace onnx_mem
 
