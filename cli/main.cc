@@ -49,8 +49,10 @@ int Finish(const Answer& answer, const Options& options) {
   }
   const std::string text = Printable(answer.text, FilterFor(answer, options));
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-  if (written && std::fflush(stdout) == 0) return static_cast<int>(answer.exit_code);
-  if (errno == EPIPE) return static_cast<int>(answer.exit_code);  // a reader that has seen enough, as head does
+  // EPIPE: a reader that has seen enough, as head does.
+  if ((written && std::fflush(stdout) == 0) || errno == EPIPE) {
+    return static_cast<int>(answer.yes ? ExitCode::kYes : ExitCode::kNo);
+  }
   return Fail(ErrorStatus(absl::StatusCode::kUnavailable, Code::kWriteFailed,
                           absl::StrFormat("cannot write to standard output: %s", std::strerror(errno))),
               Options());
@@ -71,13 +73,11 @@ int Main(const std::vector<std::string>& arguments) {
   }
   const auto [options, status] = ParseOptions(arguments);
   if (!status.ok()) return Fail(status, options);
-  if (options.short_help) return Finish({ShortHelp(), {}, ExitCode::kYes}, options);
+  if (options.short_help) return Finish({ShortHelp()}, options);
   const CommandRow& command = *CommandNamed(options.command);
-  if (options.long_help) {
-    return Finish({options.format == "json" ? HelpJson() : LongHelp(command), {}, ExitCode::kYes}, options);
-  }
-  if (options.version) return Finish({VersionText(), {}, ExitCode::kYes}, options);
-  if (options.exit_codes_help) return Finish({ExitCodesHelp(), {}, ExitCode::kYes}, options);
+  if (options.long_help) return Finish({options.format == "json" ? HelpJson() : LongHelp(command)}, options);
+  if (options.version) return Finish({VersionText()}, options);
+  if (options.exit_codes_help) return Finish({ExitCodesHelp()}, options);
   // Nobody takes it apart: the program ends with it. Of a large graph that is a twentieth of the run.
   const absl::StatusOr<Answer>& answer = *new absl::StatusOr<Answer>(RunWithProgress(command, options));
   return answer.ok() ? Finish(*answer, options) : Fail(answer.status(), options);
@@ -105,7 +105,9 @@ int Guarded(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   onnx_mem::KeepFreedMemory();
+#ifdef SIGXFSZ
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may grow no further is an error of writing, which is reported
+#endif
   const int code = Guarded({argv + 1, argv + argc});
   std::fflush(nullptr);
   std::_Exit(code);  // taking ONNX's operator schemas apart again is a twentieth of the whole run, for nothing

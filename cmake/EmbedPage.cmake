@@ -2,22 +2,31 @@
 #
 #   cmake -DSOURCE=web -DOUTPUT=page_source.cc -P EmbedPage.cmake
 #
-# The scripts are ES modules, so that tests import them one by one. In the page they are one script: `import` lines go,
-# `export ` goes, and a function around it all keeps names from the window. The page's content security policy allows
-# this style and this script alone, by their SHA-256.
+# The scripts are ES modules, so that tests import them one by one. In the page they are one script: `import` lines
+# and `export ` are removed, and a function around it all keeps names from the window. Comments and indents are left out of
+# script and style: a page carries them each time. The page's content security policy allows this style and this script
+# alone, by their SHA-256.
 cmake_minimum_required(VERSION 3.25)
 
-set(scripts format data series squarify lifetimes_layout dom timeline lifetimes treemap tables plans main)
+set(scripts format data series search fragment raster squarify lifetimes_layout dom legend stack steps step_detail timeline
+            overview find lifetimes treemap compare tables plans view render main)
 
 set(script "(function () {\n\"use strict\";\n")
 foreach(name IN LISTS scripts)
   file(READ ${SOURCE}/${name}.mjs text)
   string(REGEX REPLACE "(^|\n)import [^\n]*" "\\1" text "${text}")
   string(REGEX REPLACE "(^|\n)export " "\\1" text "${text}")
+  string(REGEX REPLACE "\n *//[^\n]*" "" text "\n${text}")
+  string(REGEX REPLACE "  +//[^\n]*" "" text "${text}")
+  string(REGEX REPLACE "\n[\n ]+" "\n" text "${text}")
+  string(REGEX REPLACE "([;{,(])\n" "\\1" text "${text}")
   string(APPEND script "${text}")
 endforeach()
 string(APPEND script "})();\n")
 file(READ ${SOURCE}/page.css style)
+string(REGEX REPLACE "/\\*[^*]*\\*/" "" style "${style}")
+string(REGEX REPLACE "\n[\n ]+" "\n" style "${style}")
+string(REGEX REPLACE " *([{};,]) *" "\\1" style "${style}")
 file(READ ${SOURCE}/index.html template)
 string(SHA256 script_hash "${script}")
 string(SHA256 style_hash "${style}")

@@ -7,6 +7,14 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # std::string of a literal plus another string overlaps nothing (GCC bug 105651).
   target_compile_options(onnx_mem_settings INTERFACE -Wno-maybe-uninitialized -Wno-restrict)
 endif()
+if(MINGW)  # the one compiler for Windows: sources use POSIX and 128-bit integers
+  add_library(onnx_mem_windows STATIC ${PROJECT_SOURCE_DIR}/windows/posix.cc)
+  target_include_directories(onnx_mem_windows PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_definitions(onnx_mem_settings INTERFACE _FILE_OFFSET_BITS=64)
+  target_include_directories(onnx_mem_settings INTERFACE ${PROJECT_SOURCE_DIR}/windows)
+  target_compile_options(onnx_mem_settings INTERFACE "SHELL:-include ${PROJECT_SOURCE_DIR}/windows/posix.h")
+  target_link_libraries(onnx_mem_settings INTERFACE onnx_mem_windows -static)
+endif()
 if(ONNX_MEM_LIBFUZZER)  # what the programs of fuzz/ reach is counted in every library, or nothing would lead them
   target_compile_options(onnx_mem_settings INTERFACE -fsanitize=fuzzer-no-link)
   target_link_options(onnx_mem_settings INTERFACE -fsanitize=fuzzer-no-link)
@@ -20,27 +28,36 @@ if(ONNX_MEM_SANITIZE)
   target_link_options(onnx_mem_settings INTERFACE ${sanitizer_flags})
 endif()
 
-# Compiles the files of each folder together, some at a time: most of a compiler's time goes into headers, which are read
-# once for them all. ONNX_MEM_UNITY=OFF compiles each file alone.
-function(onnx_mem_compile_by_room target)
+# Compiles files together: most of a compiler's time goes into headers, which are read once for them all. A room (a folder
+# of the target) is compiled whole, and rooms that follow each other are joined up to this many files.
+# ONNX_MEM_UNITY=OFF compiles each file alone.
+set(ONNX_MEM_MOST_TOGETHER 32)
+
+# onnx_mem_compile_together(TARGET [SEPARATE_ROOMS]): with SEPARATE_ROOMS no two rooms are joined.
+function(onnx_mem_compile_together target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SEPARATE_ROOMS" "" "")
   if(NOT ONNX_MEM_UNITY)
     return()
   endif()
-  set(most_together 10)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   get_target_property(sources ${target} SOURCES)
-  set(place 0)
-  set(last_room "")
+  set(rooms)
   foreach(source IN LISTS sources)
     cmake_path(GET source PARENT_PATH room)
-    if(NOT room STREQUAL last_room)
-      set(place 0)
-      set(last_room ${room})
+    list(APPEND rooms "${room}/")
+    list(APPEND "files_of_${room}/" ${source})
+  endforeach()
+  list(REMOVE_DUPLICATES rooms)
+  set(together 0)
+  foreach(room IN LISTS rooms)
+    list(LENGTH "files_of_${room}" count)
+    math(EXPR joined "${together} + ${count}")
+    if(arg_SEPARATE_ROOMS OR together EQUAL 0 OR joined GREATER ONNX_MEM_MOST_TOGETHER)
+      string(MAKE_C_IDENTIFIER "${target}_${room}" group)
+      set(together 0)
     endif()
-    math(EXPR group "${place} / ${most_together}")
-    math(EXPR place "${place} + 1")
-    string(MAKE_C_IDENTIFIER "${target}_${room}_${group}" name)
-    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${name})
+    math(EXPR together "${together} + ${count}")
+    set_source_files_properties(${files_of_${room}} PROPERTIES UNITY_GROUP ${group})
   endforeach()
 endfunction()
 
@@ -51,18 +68,26 @@ function(onnx_mem_for_shared_library target)
                                              VISIBILITY_INLINES_HIDDEN ON)
 endfunction()
 
-# onnx_mem_library(NAME [ROOMS a b ...] [PUBLIC ...] [PRIVATE ...]): a static library of every source file in this folder
-# or, with ROOMS, in those folders below it, so that a new file needs no line here.
+# Code that runs once for an answer (options, reports) is compiled in four fifths of the time, and nobody waits for it.
+function(onnx_mem_runs_seldom target)
+  target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU,Clang,AppleClang>>:-O1>)
+endfunction()
+
+# onnx_mem_library(NAME [RUNS_SELDOM] [ROOMS a b ...] [PUBLIC ...] [PRIVATE ...]): a static library of every source file
+# in this folder or, with ROOMS, in those folders below it, so that a new file needs no line here.
 function(onnx_mem_library target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "ROOMS;PUBLIC;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "RUNS_SELDOM" "" "ROOMS;PUBLIC;PRIVATE")
   set(patterns *.cc)
   if(arg_ROOMS)
     list(TRANSFORM arg_ROOMS APPEND /*.cc OUTPUT_VARIABLE patterns)
   endif()
   file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${patterns})
   add_library(${target} STATIC ${sources})
-  onnx_mem_compile_by_room(${target})
+  onnx_mem_compile_together(${target})
   onnx_mem_for_shared_library(${target})
+  if(arg_RUNS_SELDOM)
+    onnx_mem_runs_seldom(${target})
+  endif()
   target_link_libraries(${target} PUBLIC onnx_mem_settings ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
 endfunction()
 

@@ -31,11 +31,12 @@ foreach(pair GENERATOR=-G CXX_COMPILER=-DCMAKE_CXX_COMPILER= CXX_COMPILER_LAUNCH
     list(APPEND options ${CMAKE_MATCH_2}${${CMAKE_MATCH_1}})
   endif()
 endforeach()
-set(protobuf_options -Dprotobuf_BUILD_TESTS=OFF -Dprotobuf_BUILD_PROTOC_BINARIES=OFF -Dprotobuf_WITH_ZLIB=OFF)
+set(protobuf_options -Dprotobuf_BUILD_TESTS=OFF -Dprotobuf_WITH_ZLIB=OFF)
 set(abseil_options -DABSL_PROPAGATE_CXX_STD=ON -DBUILD_TESTING=OFF)
 set(ONNX_options -DONNX_ML=ON -DONNX_BUILD_PYTHON=OFF -DONNX_USE_PROTOBUF_SHARED_LIBS=ON)
 if(WASM)
   include(${CMAKE_CURRENT_LIST_DIR}/wasm.cmake)
+  list(APPEND protobuf_options -Dprotobuf_BUILD_PROTOC_BINARIES=OFF)  # the host's generates
   list(APPEND options ${WASM_OPTIONS} -DCMAKE_FIND_ROOT_PATH=${work}/install
        -DCMAKE_FIND_PACKAGE_PREFER_CONFIG=ON)
   set(ONNX_options -DONNX_ML=ON -DONNX_BUILD_PYTHON=OFF -DONNX_USE_PROTOBUF_SHARED_LIBS=OFF -DONNX_USE_LITE_PROTO=ON

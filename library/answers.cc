@@ -129,7 +129,7 @@ Error ErrorFrom(const absl::Status& status) {
   return {CodeOf(error), std::move(error.message), std::move(error.details)};
 }
 
-Analysis AnalysisFrom(onnx_mem::Answered answered) {
+Analysis AnalysisFrom(onnx_mem::Answer answered) {
   Analysis analysis;
   const onnx_mem::Report& report = answered.report;
   analysis.assumptions = report.assumptions;
@@ -148,7 +148,7 @@ Analysis AnalysisFrom(onnx_mem::Answered answered) {
   return analysis;
 }
 
-Plans PlansFrom(onnx_mem::Answered answered) {
+Plans PlansFrom(onnx_mem::Answer answered) {
   Plans plans;
   const onnx_mem::PlanPart& part = std::get<onnx_mem::PlanPart>(answered.report.part);
   plans.assumptions = answered.report.assumptions;
@@ -168,7 +168,7 @@ Plans PlansFrom(onnx_mem::Answered answered) {
   return plans;
 }
 
-Fitting FittingFrom(onnx_mem::Answered answered) {
+Fitting FittingFrom(onnx_mem::Answer answered) {
   Fitting fitting;
   const onnx_mem::Report& report = answered.report;
   fitting.assumptions = report.assumptions;
@@ -176,6 +176,8 @@ Fitting FittingFrom(onnx_mem::Answered answered) {
   fitting.model = ModelFrom(report.model);
   const auto& fit = std::get<onnx_mem::FitPart>(report.part);
   fitting.batch = fit.batch;
+  fitting.over = fit.over;
+  fitting.size = fit.size;
   fitting.fits = answered.yes;
   for (const onnx_mem::CardFit& card : fit.cards) fitting.cards.push_back(CardFrom(card));
   for (const onnx_mem::FitWay& way : answered.ways) fitting.ways.push_back(WayFrom(way));
@@ -183,7 +185,7 @@ Fitting FittingFrom(onnx_mem::Answered answered) {
   return fitting;
 }
 
-Comparison ComparisonFrom(onnx_mem::Answered answered) {
+Comparison ComparisonFrom(onnx_mem::Answer answered) {
   Comparison comparison;
   const onnx_mem::Comparison& report = *std::get<onnx_mem::ComparePart>(answered.report.part);
   comparison.assumptions = report.base.report.assumptions;

@@ -7,7 +7,7 @@
 
 namespace onnx_mem::api {
 
-Report ReportOf(onnx_mem::Answered answered);
+Report ReportOf(onnx_mem::Answer answered);
 
 }  // namespace onnx_mem::api
 

@@ -35,26 +35,27 @@ def rows() -> list[tuple[str, list[str]]]:
 
 
 def fields(part: str) -> list[tuple[str, str, str]]:
-    """(name, type, words) of a part of a run, "training", or of "fit"."""
+    """(name, type, words) of a part of a run, "training", or of "fit". What may be unknown is None then."""
     found = []
     for kind, cells in rows():
         if part != "fit" and kind.endswith(("PEAK", "SHARE", "RANGE")) and cells[1].lower() in ("both", part):
             is_range = kind.endswith("RANGE")
             name = f"{cells[0]}_interval_bytes" if is_range else cells[0]
-            found.append((name, "list[int]" if is_range else "int", cells[-1]))
+            known = "list[int]" if is_range else "int"
+            found.append((name, f"{known} | None = None" if kind == "OPEN_RANGE" else known, cells[-1]))
         elif kind.endswith("PASS") and cells[1] == part:
-            found.append((cells[2], "int", cells[-1]))
+            found.append((cells[2], "int | None = None" if kind == "PLAN_PASS" else "int", cells[-1]))
         elif kind == "BATCH" and part == "fit":
-            found.append((cells[1], "bool" if cells[0] == "bool" else "int", cells[-1]))
+            found.append((cells[1], ("bool" if cells[0] == "bool" else "int") + " | None = None", cells[-1]))
     return found
 
 
 def class_text(name: str, part: str, words: str) -> str:
-    lines = ["", "", "@dataclasses.dataclass", f"class {name}:", f'    """{words}', "", "    Attributes:"]
+    lines = ["", "", "@dataclasses.dataclass(kw_only=True)", f"class {name}:", f'    """{words}', "", "    Attributes:"]
     for field, _, meaning in fields(part):
         lines += textwrap.wrap(f"{field}: {meaning}", 114, initial_indent=" " * 6, subsequent_indent=" " * 8)
     lines.append('    """')
-    lines += [f"    {field}: {kind} | None = None" for field, kind, _ in fields(part)]
+    lines += [f"    {field}: {kind}" for field, kind, _ in fields(part)]
     return "\n".join(lines)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs onnx-mem and other tools side by side on the same files, and writes the tables of docs/performance.md.
+"""Runs onnx-mem and other tools side by side on the same files, and writes the tables of studies/performance.md.
 
 usage: scripts/measure_speed.py BUILD [--quick]
 
@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-DOCUMENT = os.path.join(ROOT, "docs/performance.md")
+DOCUMENT = os.path.join(ROOT, "studies/performance.md")
 MODELS = os.path.join(ROOT, "testdata/models")
 BATCH = 64
 

@@ -9,7 +9,7 @@ cmake_minimum_required(VERSION 3.25)
 
 set(layers analyzer/ops analyzer/graph analyzer/exported analyzer/run analyzer/compare analyzer/record analyzer/onnx analyzer/lower/draft analyzer/lower/facts
     analyzer/lower/operators analyzer/lower/fuse analyzer/lower/exporters analyzer/lower/adapters analyzer/assume/choices analyzer/assume/names
-    analyzer/assume/table analyzer/prepare analyzer/memory analyzer/eager analyzer/allocators analyzer/devices analyzer/analysis analyzer/runtimes
+    analyzer/assume/table analyzer/prepare analyzer/memory analyzer/snapshot analyzer/eager analyzer/allocators analyzer/devices analyzer/analysis analyzer/parallel analyzer/runtimes
     analyzer/study analyzer/check
     solver/problem solver/bound solver/exact solver/edit
     solver/methods planner/measure planner/code planner/search planner/advice
@@ -22,6 +22,7 @@ set(below_analyzer/compare analyzer/graph analyzer/exported)
 set(below_analyzer/record analyzer/ops analyzer/graph analyzer/run)
 set(below_analyzer/onnx analyzer/graph analyzer/exported analyzer/run analyzer/record)
 set(below_analyzer/memory analyzer/graph)
+set(below_analyzer/snapshot analyzer/graph analyzer/memory)
 set(below_analyzer/lower/draft analyzer/ops analyzer/graph analyzer/exported analyzer/run)
 set(below_analyzer/lower/facts analyzer/ops analyzer/graph analyzer/exported analyzer/run analyzer/lower/draft)
 set(below_analyzer/lower/operators ${below_analyzer/lower/facts} analyzer/lower/facts)
@@ -39,7 +40,8 @@ set(below_analyzer/devices analyzer/graph analyzer/memory)
 set(below_analyzer/analysis analyzer/ops analyzer/graph analyzer/exported analyzer/run analyzer/record analyzer/memory analyzer/eager analyzer/onnx analyzer/prepare
     analyzer/allocators analyzer/devices analyzer/lower/draft analyzer/lower/facts analyzer/lower/operators analyzer/lower/adapters
     analyzer/assume/names analyzer/assume/table include)
-set(below_analyzer/runtimes ${below_analyzer/analysis} analyzer/analysis)
+set(below_analyzer/parallel ${below_analyzer/analysis} analyzer/analysis)
+set(below_analyzer/runtimes ${below_analyzer/parallel} analyzer/parallel)
 set(below_analyzer/study ${below_analyzer/runtimes} analyzer/runtimes)
 set(below_analyzer/check analyzer/graph analyzer/exported analyzer/compare analyzer/run analyzer/memory analyzer/lower/facts analyzer/lower/operators
     analyzer/assume/table analyzer/prepare analyzer/onnx analyzer/analysis analyzer/study)
@@ -54,7 +56,7 @@ set(below_planner/measure analyzer/ops analyzer/graph analyzer/run analyzer/memo
 set(below_planner/code ${below_planner/measure} planner/measure)
 set(below_planner/search ${below_planner/code} planner/code)
 set(below_planner/advice ${below_planner/search} planner/search)
-set(below_report ${below_planner/advice} analyzer/compare planner/advice)
+set(below_report ${below_planner/advice} analyzer/compare analyzer/snapshot planner/advice)
 set(below_cli ${below_report} report analyzer/check analyzer/eager include)
 # The public header and its table of options stand on nothing, so that they can be installed alone; the library asks as
 # the commands do.

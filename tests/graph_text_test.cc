@@ -1,6 +1,6 @@
 #include "tests/graph_text.h"
 
-#include "analyzer/graph/verify_graph.h"
+#include "analyzer/graph/dag.h"
 #include "gtest/gtest.h"
 
 namespace onnx_mem {

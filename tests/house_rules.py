@@ -136,7 +136,7 @@ def faults(root: pathlib.Path) -> Iterator[Fault]:
     for name, places in sorted(classes.items()):
         if len(places) > 1:
             yield "class", name, len(places), ", ".join(sorted(set(places)))
-    documents = [*root.glob("*.md"), *root.glob("docs/*.md"), *root.glob("python/onnx_mem/**/*.py")]
+    documents = [*root.glob("*.md"), *root.glob("docs/**/*.md"), *root.glob("python/onnx_mem/**/*.py")]
     for path in sorted(documents):
         yield from of_text(root, path)
 

@@ -34,18 +34,57 @@ function sums(changes) {
   return changes.map((change) => (sum += change));
 }
 
-function readRun(raw, strings) {
-  const b = raw.buffers;
+// `make` runs when the member is first read: a page may hold many runs, of which one is looked at.
+function lazily(object, name, make) {
+  Object.defineProperty(object, name, {configurable: true, enumerable: true, get: () => {
+    const value = make();
+    Object.defineProperty(object, name, {value});
+    return value;
+  }});
+}
+
+function readSteps(raw) {
+  const phase = unpack(raw.phase);
+  return {
+    count: raw.count,
+    op: unpack(raw.op),
+    node: unpack(raw.node),
+    module: unpack(raw.module),
+    phase: phase.map((p) => p >> 1),
+    recompute: phase.map((p) => (p & 1) === 1),
+  };
+}
+
+function readBuffers(b) {
   const kindBytes = unpack(b.kind_bytes);
   const kindText = unpack(b.kind_text);
   const kind = unpack(b.kind);
   const category = unpack(b.category);
   const begin = sums(unpack(b.begin));
   const length = unpack(b.length);
-  const phase = unpack(raw.steps.phase);
-  const others = {};
-  for (const key of Object.keys(raw.others.changes)) others[key] = sums(unpack(raw.others.changes[key]));
   return {
+    count: b.count,
+    name: unpack(b.name),
+    keptBy: unpack(b.kept_by),
+    module: unpack(b.module),
+    category: category.map((c) => c >> 1),
+    made: category.map((c) => (c & 1) === 1),  // by a step of the run; else there before it
+    bytes: kind.map((k) => kindBytes[k]),
+    text: kind.map((k) => kindText[k]),
+    begin,
+    end: begin.map((first, i) => first + length[i]),
+    address: b.address === null ? null : unpack(b.address).map((a) => (a < 0 ? -1 : a * 256)),
+  };
+}
+
+function readOthers(raw) {
+  const bytes = {};
+  for (const key of Object.keys(raw.changes)) bytes[key] = sums(unpack(raw.changes[key]));
+  return {count: raw.count, bytes};
+}
+
+function readRun(raw, strings) {
+  const run = {
     name: raw.name,
     strings,
     peakBytes: raw.peak_bytes,
@@ -54,32 +93,14 @@ function readRun(raw, strings) {
     reservedBytes: raw.reserved_peak_bytes,
     limitBytes: raw.limit_bytes,
     base: raw.base ?? null,  // of a comparison: the run that this one is held against
-    steps: {
-      count: raw.steps.count,
-      op: unpack(raw.steps.op),
-      node: unpack(raw.steps.node),
-      module: unpack(raw.steps.module),
-      phase: phase.map((p) => p >> 1),
-      recompute: phase.map((p) => (p & 1) === 1),
-    },
-    buffers: {
-      count: b.count,
-      name: unpack(b.name),
-      keptBy: unpack(b.kept_by),
-      module: unpack(b.module),
-      category: category.map((c) => c >> 1),
-      made: category.map((c) => (c & 1) === 1),  // by a step of the run; else there before it
-      bytes: kind.map((k) => kindBytes[k]),
-      text: kind.map((k) => kindText[k]),
-      begin,
-      end: begin.map((first, i) => first + length[i]),
-      address: b.address === null ? null : unpack(b.address).map((a) => (a < 0 ? -1 : a * 256)),
-    },
-    others: {count: raw.others.count, bytes: others},
   };
+  lazily(run, "steps", () => readSteps(raw.steps));
+  lazily(run, "buffers", () => readBuffers(raw.buffers));
+  lazily(run, "others", () => readOthers(raw.others));
+  return run;
 }
 
-// nullptr for a page without pictures.
+// null for a page without pictures.
 export function readData(raw) {
   if (!raw.runs || raw.runs.length === 0) return null;
   const strings = unpackStrings(raw.strings);

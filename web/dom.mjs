@@ -13,6 +13,8 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
+const OUT_OF_SIGHT_MS = 120;
+
 export function svgElement(tag, attributes = {}, ...children) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
@@ -36,11 +38,12 @@ export function radioRow(name, title, choices, checked, chosen) {
   return row;
 }
 
-// A canvas that fills `parent` in width, with a second one above it for what follows the pointer. `draw(context, size)`
-// and `drawOver(context, size)` get sizes in CSS pixels.
-export function layeredCanvas(parent, height, label, draw, drawOver) {
+// A canvas that fills `parent` in width, with a second one above it for what follows the pointer, which has the
+// `attributes`. `draw(context, size)` and `drawOver(context, size)` get sizes in CSS pixels. What is out of sight is drawn
+// when nothing has changed for a while, so that what is in sight follows at once.
+export function layeredCanvas(parent, height, attributes, draw, drawOver) {
   const base = element("canvas", {"aria-hidden": "true"});
-  const over = element("canvas", {tabindex: "0", role: "slider", "aria-label": label});
+  const over = element("canvas", {tabindex: "0", ...attributes});
   parent.replaceChildren(base, over);
   const size = {width: 0, height};
   const paint = (canvas, painter) => {
@@ -56,12 +59,19 @@ export function layeredCanvas(parent, height, label, draw, drawOver) {
     painter(context, size);
   };
   let waiting = false;
+  let later = 0;
   const layers = {
     base, over, size,
     redrawOver: () => paint(over, drawOver),
     // At most once per frame, however often it is asked for.
     redraw: () => {
+      clearTimeout(later);
       if (waiting) return;
+      const box = parent.getBoundingClientRect();
+      if (box.top > window.innerHeight || box.bottom < 0) {
+        later = setTimeout(layers.redrawNow, OUT_OF_SIGHT_MS);
+        return;
+      }
       waiting = true;
       requestAnimationFrame(() => {
         waiting = false;
@@ -84,13 +94,18 @@ export function layeredCanvas(parent, height, label, draw, drawOver) {
   return layers;
 }
 
-// Colours of the style sheet, which knows light from dark.
-export function readColours() {
-  const style = getComputedStyle(document.documentElement);
+// `act` behind the next frame: what is above it on the page is drawn first.
+export function behindFrame(act) {
+  requestAnimationFrame(() => setTimeout(act, 0));
+}
+
+// Colours of the style sheet, which knows light from dark; of `count` categories.
+export function readColours(root, count) {
+  const style = getComputedStyle(root);
   const of = (name) => style.getPropertyValue("--" + name).trim();
   const categories = [];
-  for (let c = 0; c < 10; ++c) categories.push(of("c" + c));
-  return {categories, text: of("text"), soft: of("soft"), line: of("line"), surface: of("surface"), mark: of("mark"),
+  for (let c = 0; c < count; ++c) categories.push(of("c" + c));
+  return {categories, text: of("text"), soft: of("soft"), line: of("line"), surface: of("surface"), page: of("page"), mark: of("mark"),
           limit: of("limit"), free: of("free")};
 }
 

@@ -54,18 +54,3 @@ export function bufferAt(run, placed, step, address) {
   }
   return -1;
 }
-
-// Buffers whose name, module, shape or reason holds all words of `query`, largest first.
-export function findBuffers(run, query) {
-  const words = query.toLowerCase().split(/\s+/).filter((word) => word !== "");
-  if (words.length === 0) return [];
-  // One look at each string, not one at each buffer: there are many more buffers.
-  const hits = words.map((word) => run.strings.map((text) => text.toLowerCase().includes(word)));
-  const b = run.buffers;
-  const found = [];
-  for (let i = 0; i < b.count; ++i) {
-    const of = [b.name[i], b.module[i], b.text[i], b.keptBy[i]];
-    if (hits.every((hit) => of.some((text) => hit[text]))) found.push(i);
-  }
-  return found.sort((x, y) => b.bytes[y] - b.bytes[x] || x - y);
-}

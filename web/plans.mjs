@@ -1,9 +1,11 @@
 // The trade-off curve of plans. Each point is a button: the pictures, the segments and the code follow it.
 import {element, svgElement} from "./dom.mjs";
 import {byteTicks, formatBytes, formatTick} from "./format.mjs";
+import {legendOf} from "./legend.mjs";
 
-const PLAN_WIDTH = 760;
-const PLAN_HEIGHT = 300;
+const PLAN_WIDTH = 440;
+const PLAN_HEIGHT = 330;
+const LABEL_WIDTH = 110;
 
 export function percentText(ratio) {
   return "+" + (100 * ratio).toFixed(1) + " %";
@@ -24,9 +26,17 @@ export function ratioTicks(most) {
   return ticks;
 }
 
+// Where words stand along the line at `height` so that they hide no point: [x, y, anchor].
+export function labelPlace(points, height, left, right) {
+  const free = (from, to, top) => !points.some(([x, y]) => x > from - 8 && x < to + 8 && y > top - 8 && y < top + 22);
+  const places = [[right, height - 5, "end"], [right, height + 15, "end"], [left, height - 5, "start"], [left, height + 15, "start"]];
+  return places.find(([x, y, anchor]) => (anchor === "end" ? free(x - LABEL_WIDTH, x, y - 13) : free(x, x + LABEL_WIDTH, y - 13))) ||
+         places[1];
+}
+
+// Returns `choose(id)`, which shows the plan of this id, else the chosen one.
 export function makePlans(view, data) {
-  const section = document.getElementById("plans");
-  if (data.plans.length === 0) return;
+  const section = view.part("plans");
   section.hidden = false;
   const onDevice = data.budgetOn === "device";
   const price = priceName(data.costIn);
@@ -55,7 +65,9 @@ export function makePlans(view, data) {
   if (data.budgetBytes !== null) {
     svg.append(svgElement("line", {class: "limit", x1: left, x2: PLAN_WIDTH - right, y1: y(data.budgetBytes),
                                    y2: y(data.budgetBytes)}));
-    text(PLAN_WIDTH - right, y(data.budgetBytes) - 5, "end", "budget " + formatBytes(data.budgetBytes));
+    const taken = data.plans.map((plan) => [x(plan.slowdown), y(bytesOf(plan))]);
+    const [at, to, anchor] = labelPlace(taken, y(data.budgetBytes), left, PLAN_WIDTH - right);
+    text(at, to, anchor, "budget " + formatBytes(data.budgetBytes));
   }
   const kept = data.plans.filter((plan) => !plan.dominated).sort((a, b) => a.slowdown - b.slowdown);
   svg.append(svgElement("polyline", {class: "front",
@@ -85,9 +97,10 @@ export function makePlans(view, data) {
     return point;
   });
   svg.append(...points);
-  document.getElementById("plan-curve").replaceChildren(svg);
+  view.part("plan-curve").replaceChildren(svg);
 
   const choose = (plan) => {
+    view.plan = plan.id;
     points.forEach((point, i) => point.setAttribute("aria-pressed", String(data.plans[i] === plan)));
     view.setRun(data.runs[plan.run], data.runs[0].peakBytes);
     const none = plan.segments.length === 0;
@@ -111,7 +124,10 @@ export function makePlans(view, data) {
       parts.push(element("details", {}, element("summary", {}, "PyTorch code that applies it"), copy,
                          element("pre", {}, plan.code)));
     }
-    document.getElementById("plan-detail").replaceChildren(...parts);
+    view.part("plan-detail").replaceChildren(...parts);
   };
-  choose(data.plans.find((plan) => plan.chosen) || data.plans[0]);
+  view.part("plan-marks").replaceChildren(legendOf([["plan", "a plan"], ["chosenPlan", "shown"],
+      ...(data.plans.some((plan) => plan.dominated) ? [["worse", "worse than another"]] : []),
+      ["front", "from best to best"], ...(data.budgetBytes === null ? [] : [["limit", "budget"]])]));
+  return (id) => choose(data.plans.find((plan) => plan.id === id) || data.plans.find((plan) => plan.chosen) || data.plans[0]);
 }

@@ -46,9 +46,9 @@ export function squarify(values, x, y, w, h) {
   return rectangles;
 }
 
-// Modules as a tree, by the parts of their paths: {name, path, value, kind, children}, children largest first. `kinds`:
-// of each value, its category; a node's kind is the one with most of its value. A level with one child and nothing of
-// its own is left out.
+// Modules as a tree, by the parts of their paths: {name, path, value, kinds, children}, children largest first. `kinds`:
+// of each value, its category; a node's `kinds` are the sums of its values by category. A level with one child and
+// nothing of its own is left out.
 export function moduleTree(paths, values, kinds = []) {
   const made = (name, path) => ({name, path, value: 0, own: 0, ownKinds: [], kinds: [], children: new Map()});
   const root = made("model", "");
@@ -73,20 +73,21 @@ export function moduleTree(paths, values, kinds = []) {
   return closed(root);
 }
 
-function largestKind(sums) {
-  return sums.reduce((most, sum, kind) => (sum > (sums[most] || 0) ? kind : most), 0);
-}
-
 function closed(node) {
   const children = [...node.children.values()].map(closed);
   if (children.length > 0 && node.own > 0) {
-    children.push({name: "(itself)", path: node.path, value: node.own, kind: largestKind(node.ownKinds), children: []});
+    children.push({name: "(itself)", path: node.path, value: node.own, kinds: node.ownKinds, children: []});
   }
   children.sort((a, b) => b.value - a.value || (a.name < b.name ? -1 : 1));
-  const kind = largestKind(node.kinds);
   if (children.length === 1 && node.path !== "") {
     const only = children[0];
-    return {name: node.name + "." + only.name, path: only.path, value: node.value, kind, children: only.children};
+    return {name: node.name + "." + only.name, path: only.path, value: node.value, kinds: node.kinds, children: only.children};
   }
-  return {name: node.name, path: node.path, value: node.value, kind, children};
+  return {name: node.name, path: node.path, value: node.value, kinds: node.kinds, children};
+}
+
+// The parts of a node by category, largest first: [kind, value].
+export function kindsOf(node) {
+  return Object.entries(node.kinds).map(([kind, value]) => [Number(kind), value]).filter(([, value]) => value > 0)
+      .sort((a, b) => b[1] - a[1] || a[0] - b[0]);
 }

@@ -50,13 +50,11 @@ function enhance(table) {
   holder.append(table);
 }
 
-export function makeTables() {
-  const parent = document.getElementById("tables-body");
+export function makeTables(root) {
+  const parent = root.querySelector("#tables-body");
+  if (parent === null) return;  // the page was closed
   const tables = [...parent.querySelectorAll("table.data")];
-  if (tables.length === 0) {
-    document.getElementById("tables").hidden = true;
-    return;
-  }
+  if (tables.length === 0) return;
   // Each with its hint in a panel of its own.
   const panels = tables.map((table) => {
     const panel = element("div", {class: "panel"});

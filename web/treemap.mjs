@@ -1,7 +1,10 @@
-// Memory by module: areas are bytes. A click goes into a module, the path above leads out again.
-import {element, radioRow} from "./dom.mjs";
+// Memory by module: areas are bytes, bands of colour are categories. A click opens a module, the path above leads out
+// again.
+import {behindFrame, element, makeTip, radioRow} from "./dom.mjs";
 import {formatBytes, formatShare, shorten} from "./format.mjs";
-import {moduleTree, squarify} from "./squarify.mjs";
+import {legendOf} from "./legend.mjs";
+import {kindsOf, moduleTree, squarify} from "./squarify.mjs";
+import {tensorTip} from "./step_detail.mjs";
 
 const TREEMAP_HEIGHT = 380;
 const CATEGORY = {parameters: 0, buffers: 1, gradients: 3, optimizerState: 4, saved: 5};
@@ -32,9 +35,9 @@ function peakByModule(run) {
   return sums;
 }
 
-// What grew and what shrank at the peak, module by module: a box's area is the change without its sign, its kind is
-// GREW or SHRANK by what most of it did.
-export const GREW = 0, SHRANK = 1;
+// What grew and what shrank at the peak, module by module: a box's area is the change without its sign, its kinds
+// are what grew and what shrank of it.
+export const GREW = 100, SHRANK = 101;  // beside the categories
 export function changeTree(base, run) {
   const before = peakByModule(base), after = peakByModule(run);
   const modules = [...new Set([...before.keys(), ...after.keys()])];
@@ -65,30 +68,90 @@ function nodeAt(node, path) {
   return node;
 }
 
+// The colour of a band, tinted so that text reads on it.
+function tintOf(kind) {
+  const colour = kind === GREW ? "grew" : kind === SHRANK ? "shrank" : "c" + kind;
+  return "color-mix(in srgb, var(--" + colour + ") var(--tint), var(--surface))";
+}
+
+// Bands across a box, as wide as its categories are large.
+export function bandsOf(kinds) {
+  const whole = kinds.reduce((sum, [, value]) => sum + value, 0);
+  let from = 0;
+  return kinds.map(([kind, value]) => {
+    const to = from + 100 * value / whole;
+    const band = tintOf(kind) + " " + from.toFixed(1) + "% " + to.toFixed(1) + "%";
+    from = to;
+    return band;
+  }).join(", ");
+}
+
+// A square in the tint of a band.
+function bandKey(kind) {
+  const key = element("i", {class: "key"});
+  key.style.background = tintOf(kind);
+  return key;
+}
+
+// What of a module is large: the largest tensor that counts.
+function largestWithin(view, path, counts) {
+  const {buffers: b, strings} = view.run;
+  let largest = -1;
+  for (let i = 0; i < b.count; ++i) {
+    const module = strings[b.module[i]];
+    const within = path === "" || module === path || module.startsWith(path + ".");
+    if (within && counts(i) && (largest < 0 || b.bytes[i] > b.bytes[largest])) largest = i;
+  }
+  return largest;
+}
+
 export function makeTreemap(view) {
-  const parent = document.getElementById("treemap");
-  const controls = document.getElementById("treemap-controls");
-  let measure = "peak";
-  let path = "";
+  const parent = view.part("treemap");
+  const controls = view.part("treemap-controls");
+  const holder = parent.parentElement;
+  const tip = makeTip(holder);
+  let waiting = false;
+  const measureOf = (key) => measures(view).find(([of]) => of === key) || measures(view)[0];
+  const open = (path) => {
+    view.module = path;
+    render();
+    view.changed();
+  };
+  const changed = () => view.area === "change";
+  const kindName = (kind) => (kind === GREW ? "more" : kind === SHRANK ? "less" : view.categories[kind]);
+
+  const tipOf = (node, total) => {
+    const rows = kindsOf(node).map(([kind, value]) => element("div", {class: "row"}, bandKey(kind),
+        element("span", {}, kindName(kind)), element("span", {class: "n"}, formatBytes(value))));
+    const largest = changed() ? -1 : largestWithin(view, node.path, measureOf(view.area)[2]);
+    const about = largest < 0 ? [] : [element("div", {class: "soft"}, "Largest tensor:"), ...tensorTip(view, largest)];
+    return [element("b", {}, node.path || node.name), element("div", {class: "soft"}, formatBytes(node.value) +
+            (changed() ? " changed" : ", " + formatShare(node.value, total))), ...rows, ...about];
+  };
 
   // A box and, where there is room, what is in it: siblings on the page, since a button holds no buttons.
   const addBoxes = (boxes, node, place, total, depth) => {
     if (place.w < 3 || place.h < 3) return;
     const opens = node.children.length > 0;
-    const changed = measure === "change";
-    const words = node.name + ": " + formatBytes(node.value) +
-                  (changed ? (node.kind === GREW ? " more" : " less") : ", " + formatShare(node.value, total));
-    const colour = changed ? (node.kind === GREW ? "grew" : "shrank") : "c" + node.kind;
+    const kinds = kindsOf(node);
+    const words = node.name + ": " + formatBytes(node.value) + (changed() ? " changed" : ", " + formatShare(node.value, total)) +
+                  ", " + kinds.map(([kind, value]) => formatBytes(value) + " " + kindName(kind)).join(", ");
+    const within = opens && place.w >= 56 && place.h >= 52 && depth < 3;
     const made = element(opens ? "button" : "div", {
-      class: "box " + colour, title: (node.path || node.name) + "\n" + words,
-      type: opens ? "button" : null, tabindex: opens ? (depth === 0 ? "0" : "-1") : null,
-      "aria-label": words + (opens ? ". Open" : ""), "data-depth": String(Math.min(depth, 3)), onclick: () => {
+      class: "box " + (within ? "holds" : ""), type: opens ? "button" : null, role: opens ? null : "img",
+      tabindex: opens ? (depth === 0 ? "0" : "-1") : null, "aria-label": words + (opens ? ". Open" : ""),
+      "data-depth": String(Math.min(depth, 3)),
+      onpointermove: (event) => {
+        const box = holder.getBoundingClientRect();
+        tip.show(event.clientX - box.left, event.clientY - box.top, tipOf(node, total));
+      },
+      onclick: () => {
         if (!opens) return;
-        path = node.path;
-        render();
+        open(node.path);
         const first = parent.querySelector("button");
         if (first) first.focus();
       }});
+    if (!within) made.style.backgroundImage = "linear-gradient(to right, " + bandsOf(kinds) + ")";
     for (const [property, value] of [["left", place.x], ["top", place.y], ["width", place.w - 1],
                                      ["height", place.h - 1]]) {
       made.style[property] = Math.max(0, value) + "px";
@@ -100,7 +163,7 @@ export function makeTreemap(view) {
     const both = letters >= node.name.length + bytes.length + 2;
     made.append(element("span", {class: "label"}, shorten(node.name, letters),
                         ...(both ? [element("span", {class: "bytes"}, " " + bytes)] : [])));
-    if (!opens || place.w < 56 || place.h < 52 || depth === 3) {
+    if (!within) {
       if (!both && place.h > 40 && letters >= bytes.length) made.append(element("span", {class: "bytes"}, bytes));
       return;
     }
@@ -109,30 +172,36 @@ export function makeTreemap(view) {
     node.children.forEach((child, i) => addBoxes(boxes, child, inner[i], total, depth + 1));
   };
 
+  const measuresOfRun = () => [
+    ...measures(view).filter(([, , counts]) => view.run.buffers.bytes.some((bytes, i) => bytes > 0 && counts(i))),
+    ...(view.base === null ? [] : [["change", "change at the peak"]])];
+
+  // Which measures the run has, the path to the module that is shown, and what the bands mean.
+  const renderControls = (has, root, at) => {
+    const trail = element("nav", {class: "trail", "aria-label": "Path of the module"});
+    const parts = at.path === "" ? [] : at.path.split(".");
+    const link = (text, to) => element("button", {type: "button", class: "link", onclick: () => open(to)}, text);
+    trail.append(link("model", ""));
+    parts.forEach((part, i) => trail.append(" › ", link(part, parts.slice(0, i + 1).join("."))));
+    trail.append(element("span", {class: "soft"}, "  " + formatBytes(at.value)));
+    controls.replaceChildren(radioRow("measure", "Area is", has.map(([key, title]) => [key, title]), view.area || "peak",
+                                      (key) => {
+      view.area = key === "peak" ? "" : key;
+      open(view.module);
+    }), trail);
+    view.part("treemap-marks").replaceChildren(legendOf(kindsOf(root).map(([kind]) => [bandKey(kind), kindName(kind)])));
+  };
+
   const render = () => {
+    if (!parent.isConnected) return;  // the page was closed
     const width = parent.clientWidth;
-    const choices = measures(view);
-    const has = choices.filter(([, , counts]) => view.run.buffers.bytes.some((bytes, i) => bytes > 0 && counts(i)));
-    if (measure !== "change" && !has.some(([key]) => key === measure)) measure = "peak";
-    if (view.base !== null) has.push(["change", "change at the peak"]);
-    if (measure === "change" && view.base === null) measure = "peak";
-    const root = measure === "change" ? changeTree(view.base, view.run)
-                                      : treeOf(view, choices.find(([key]) => key === measure)[2]);
-    const at = nodeAt(root, path);
-    path = at.path;
-    const crumbs = element("nav", {class: "crumbs", "aria-label": "Modules"});
-    const parts = path === "" ? [] : path.split(".");
-    const crumb = (text, to) => element("button", {type: "button", class: "link", onclick: () => {
-      path = to;
-      render();
-    }}, text);
-    crumbs.append(crumb("model", ""));
-    parts.forEach((part, i) => crumbs.append(" › ", crumb(part, parts.slice(0, i + 1).join("."))));
-    crumbs.append(element("span", {class: "soft"}, "  " + formatBytes(at.value)));
-    controls.replaceChildren(radioRow("measure", "Area is", has.map(([key, title]) => [key, title]), measure, (key) => {
-      measure = key;
-      render();
-    }), crumbs);
+    tip.hide();
+    const has = measuresOfRun();
+    if (!has.some(([key]) => key === view.area)) view.area = "";
+    const root = changed() ? changeTree(view.base, view.run) : treeOf(view, measureOf(view.area)[2]);
+    const at = nodeAt(root, view.module);
+    view.module = at.path;
+    renderControls(has, root, at);
     parent.style.height = TREEMAP_HEIGHT + "px";
     const children = at.children.length > 0 ? at.children : [at];
     const boxes = [];
@@ -140,14 +209,24 @@ export function makeTreemap(view) {
     children.forEach((child, i) => addBoxes(boxes, child, rectangles[i], root.value, 0));
     parent.replaceChildren(...boxes);
   };
+  // Behind the first picture, which should not wait for this one.
+  const soon = () => {
+    if (waiting) return;
+    waiting = true;
+    behindFrame(() => {
+      waiting = false;
+      render();
+    });
+  };
+  parent.addEventListener("pointerleave", () => tip.hide());
   let width = 0;
   new ResizeObserver(() => {
     if (parent.clientWidth === width) return;
     width = parent.clientWidth;
-    render();
+    soon();
   }).observe(parent);
   return {newRun: () => {
-    path = "";
-    render();
+    view.module = "";
+    soon();
   }};
 }

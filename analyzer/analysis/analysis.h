@@ -18,6 +18,7 @@
 #include "analyzer/memory/program.h"
 #include "analyzer/memory/timeline.h"
 #include "analyzer/onnx/build/import.h"
+#include "analyzer/run/layout.h"
 #include "analyzer/run/run.h"
 
 namespace onnx_mem {
@@ -29,7 +30,8 @@ enum class Device { kGpu, kCpu };
 struct Workload {
   Bindings bindings;
   Mode mode = Mode::kBoth;
-  Run run;  // `training` is set by Study
+  Run run;        // `training` is set by Study
+  RankLayout layout;  // of a training step
   Optimizer optimizer;
   std::string allocator = "pytorch";  // a row of analyzer/allocators
   Device device = Device::kGpu;       // the CPU: of sessions alone
@@ -40,7 +42,8 @@ struct Workload {
 
 // Figures of one run (training or inference) of one workload.
 struct RunFigures : PeakFigures {
-  MemoryProgram program;  // training: the steady step (2 and later)
+  // Training: the steady step (2 and later). Shared by the copies of these figures, as it is the largest of them.
+  std::shared_ptr<const MemoryProgram> program = std::make_shared<const MemoryProgram>();
   Timeline timeline;
   std::vector<int64_t> addresses;  // AllocatorUsage::addresses, by buffer: with Study::AddAddresses
 };

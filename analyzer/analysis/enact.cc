@@ -30,8 +30,8 @@ using eager::Machine;
 using eager::TensorRef;
 
 // Some layer's statistics are those of the batch, in training.
-bool NormalizesBatches(const Graph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) { return node.op == "batch_norm"; });
+bool NormalizesBatches(const FrameworkGraph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const auto& node) { return node.op == "batch_norm"; });
 }
 
 absl::StatusOr<std::vector<NamePattern>> CompileAll(const std::vector<std::string>& patterns, std::string_view option) {
@@ -61,7 +61,7 @@ TensorIds LossOutputs(const Lowered& lowered) {
   return outputs;
 }
 
-TensorRef ComputeLoss(Machine& m, LossKind kind, const Graph& graph, const Executor& executor,
+TensorRef ComputeLoss(Machine& m, LossKind kind, const FrameworkGraph& graph, const Executor& executor,
                       const TensorIds& outputs) {
   m.recorder().SetPhase(Phase::kLoss);
   m.SetOrigin(nullptr);
@@ -171,7 +171,7 @@ void AllocateStatics(Executor& executor, const Setting& setting) {
       });
 }
 
-void Parameters(const Machine& m, const Executor& executor, const Graph& graph, Enacted& result) {
+void Parameters(const Machine& m, const Executor& executor, const FrameworkGraph& graph, Enacted& result) {
   std::unordered_set<const eager::EagerTensor*> with_gradient;
   for (const auto& [parameter, grad] : m.gradients()) with_gradient.insert(parameter);
   result.parameters.reserve(executor.parameters().size());
@@ -186,6 +186,7 @@ void Parameters(const Machine& m, const Executor& executor, const Graph& graph, 
     parameter.dims = t->dims;
     parameter.dtype = t->dtype;
     parameter.bytes = t->storage->bytes;
+    parameter.buffer = t->storage->buffer;
     parameter.trainable = t->requires_grad;
     parameter.has_gradient = with_gradient.contains(t.get());
     result.parameter_count += eager::NumElements(t->dims);
@@ -212,7 +213,7 @@ void Observe(Machine& m, Executor& executor, std::vector<NodeTrace>& nodes) {
       });
 }
 
-std::vector<SavedTrace> SavedByNodes(Machine& m, const Graph& graph) {
+std::vector<SavedTrace> SavedByNodes(Machine& m, const FrameworkGraph& graph) {
   std::vector<SavedTrace> saved;
   for (int32_t i = 0; i < static_cast<int32_t>(m.num_nodes()); ++i) {
     const eager::AutogradNode& node = m.node(i);
@@ -228,9 +229,9 @@ std::vector<SavedTrace> SavedByNodes(Machine& m, const Graph& graph) {
 }
 
 // What nodes read, which a cat of a thousand pieces does in one step.
-int64_t Operands(const Graph& graph) {
+int64_t Operands(const FrameworkGraph& graph) {
   int64_t operands = 0;
-  for (const Node& node : graph.nodes) operands += std::ssize(node.inputs);
+  for (const FrameworkNode& node : graph.nodes) operands += std::ssize(node.inputs);
   return operands / 2;
 }
 
@@ -239,7 +240,7 @@ int64_t Operands(const Graph& graph) {
 absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient>& gradients,
                                 StepTrace* trace = nullptr) {
   RETURN_IF_ERROR(work::CheckLeft());
-  const Graph& graph = setting.lowered.graph;
+  const FrameworkGraph& graph = setting.lowered.graph;
   const Run& run = setting.run;
   Enacted result;
   result.loss = setting.loss;
@@ -283,6 +284,7 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
   m.BeginStep(loss != nullptr ? "end of backward" : "end of forward");
   result.host_peak_bytes = m.recorder().host_peak_bytes();
   Parameters(m, executor, graph, result);
+  for (const eager::Arrival& a : m.arrivals()) result.arrivals.push_back({a.parameter, a.gradient, a.step});
   gradients = KeptGradients(m, executor);
   for (const Buffer& buffer : m.recorder().program().buffers) {
     if (buffer.category == Category::kBuffers) result.buffer_bytes += buffer.bytes;

@@ -22,11 +22,18 @@ struct Parameter {
   std::string name;       // of the module's attribute, as far as the file tells
   std::string file_name;  // of the tensor in the file, where there is one
   std::string module;
+  BufferId buffer = {};   // of the program
   Dims dims;
   DType dtype = DType::kUnknown;
   int64_t bytes = 0;
   bool trainable = true;      // false: frozen
   bool has_gradient = false;  // it got one in backward
+};
+
+// A gradient that a parameter's AccumulateGrad takes: the buffer in which it arrives, behind `step`.
+struct GradientArrival {
+  BufferId parameter, gradient;
+  StepId step;
 };
 
 // One forward, loss and backward (training), or one forward (inference), without any optimizer. Where gradients are
@@ -35,6 +42,7 @@ struct Parameter {
 struct Enacted : PassFigures {
   MemoryProgram program;  // parameters, buffers and inputs live throughout
   std::vector<Parameter> parameters;
+  std::vector<GradientArrival> arrivals;  // of the first micro-step
   int64_t parameter_count = 0;
   int64_t parameter_bytes = 0;
   int64_t buffer_bytes = 0;         // running statistics and other tensors that are not trained

@@ -6,14 +6,14 @@
 
 namespace onnx_mem {
 
-bool RunsIn(const Node& node, std::string_view module) {
+bool RunsIn(const FrameworkNode& node, std::string_view module) {
   if (module.empty()) return true;
   const std::string& path = node.module;
   return absl::StartsWith(path, absl::string_view(module.data(), module.size())) &&
          (path.size() == module.size() || path[module.size()] == '.');
 }
 
-ModuleNodes::ModuleNodes(const Graph& graph) {
+ModuleNodes::ModuleNodes(const FrameworkGraph& graph) {
   for (int32_t i = 0; i < static_cast<int32_t>(graph.nodes.size()); ++i) {
     const std::string_view path = graph.nodes[NodeId(i)].module;
     nodes_[""].push_back(i);

@@ -8,17 +8,17 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/framework_graph.h"
 
 namespace onnx_mem {
 
 // Does `node` run in a module whose path is `module` or below it? The root ("") holds everything.
-bool RunsIn(const Node& node, std::string_view module);
+bool RunsIn(const FrameworkNode& node, std::string_view module);
 
 // The nodes of `graph`, which it refers to, by each module that they run in.
 class ModuleNodes {
  public:
-  explicit ModuleNodes(const Graph& graph);
+  explicit ModuleNodes(const FrameworkGraph& graph);
 
   // Indices of the nodes for which RunsIn(node, module), rising.
   absl::Span<const int32_t> In(std::string_view module) const;

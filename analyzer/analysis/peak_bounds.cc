@@ -130,7 +130,7 @@ class Bounds {
     }
     for (const Alternative* one : taken) {
       if (one->bytes != nullptr) peak -= one->bytes(lowered_);
-      peak -= peak_bytes_ / 100 * one->percent;
+      if (one->percent != nullptr) peak -= peak_bytes_ / 100 * one->percent(lowered_);
     }
     return peak;
   }

@@ -20,11 +20,11 @@ namespace {
 // Operators are enacted by the default rule where a tensor's number of dimensions is not known, or where their own rule
 // cannot take what they are given; of the latter a diagnostic speaks.
 void AssumeWhatDoesNotFit(Lowered& lowered) {
-  Graph& graph = lowered.graph;
+  FrameworkGraph& graph = lowered.graph;
   const auto shapeless = [&](TensorId id) { return id.valid() && !graph.tensors[id].shape.has_rank; };
   int64_t misfits = 0;
   std::string first;
-  const auto settle = [&](Node& node, NodeId id) {
+  const auto settle = [&](FrameworkNode& node, NodeId id) {
     const eager::OpRow* row = eager::FindOp(node.op);
     if (row == nullptr || node.op == "assumed" || node.op == "opaque") return;
     const bool ranked = std::none_of(node.inputs.begin(), node.inputs.end(), shapeless) &&
@@ -36,7 +36,7 @@ void AssumeWhatDoesNotFit(Lowered& lowered) {
   };
   for (NodeId id(0); graph.nodes.contains(id); id = NodeId(id.value() + 1)) settle(graph.nodes[id], id);
   for (UserFunction& function : lowered.functions) {
-    for (Node& node : function.backward) settle(node, NodeId(function.span.last));
+    for (FrameworkNode& node : function.backward) settle(node, NodeId(function.span.last));
   }
   if (misfits == 0) return;
   Diagnostic diagnostic{.code = Code::kAssumedOp, .severity = Severity::kWarning, .count = misfits};

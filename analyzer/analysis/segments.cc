@@ -26,7 +26,8 @@ void Extend(std::optional<eager::NodeRange>& range, int32_t index) {
 
 // The ranges of the calls of `module`, in order; empty if some of its nodes run outside of any call of it, or if two
 // calls do not come one after the other.
-std::vector<eager::NodeRange> RangesOfCalls(const Graph& graph, const ModuleNodes& modules, const std::string& module) {
+std::vector<eager::NodeRange> RangesOfCalls(const FrameworkGraph& graph, const ModuleNodes& modules,
+                                            const std::string& module) {
   std::vector<std::pair<std::string, std::optional<eager::NodeRange>>> calls;
   for (int32_t i : modules.In(module)) {
     const std::optional<std::string> call = CallOf(graph.nodes[NodeId(i)], module);
@@ -44,7 +45,7 @@ std::vector<eager::NodeRange> RangesOfCalls(const Graph& graph, const ModuleNode
 }
 
 // Does a node of `range` make the tensor?
-bool MadeWithin(const Graph& graph, const eager::NodeRange& range, TensorId id) {
+bool MadeWithin(const FrameworkGraph& graph, const eager::NodeRange& range, TensorId id) {
   const NodeId producer = graph.tensors[id].producer;
   return producer.valid() && producer.value() >= range.first && producer.value() <= range.last;
 }
@@ -64,11 +65,11 @@ absl::Status UnknownSegment(const Segment& segment) {
 }
 
 // "classifier.3" where the model has a classifier.4 or a later one.
-bool IsGapInNumbers(const Graph& graph, const std::string& module) {
+bool IsGapInNumbers(const FrameworkGraph& graph, const std::string& module) {
   const size_t begin = module.rfind('.') + 1;  // 0 without a dot
   int64_t number = 0;
   if (!absl::SimpleAtoi(module.substr(begin), &number)) return false;
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const FrameworkNode& node) {
     if (!absl::StartsWith(node.module, module.substr(0, begin))) return false;
     const std::string rest = node.module.substr(begin);
     int64_t other = 0;
@@ -77,9 +78,9 @@ bool IsGapInNumbers(const Graph& graph, const std::string& module) {
 }
 
 // Modules whose path matches, without those inside another match: each is one checkpoint call.
-std::vector<Segment> MatchingModules(const Graph& graph, const NamePattern& pattern) {
+std::vector<Segment> MatchingModules(const FrameworkGraph& graph, const NamePattern& pattern) {
   std::set<std::string> matches;
-  for (const Node& node : graph.nodes) {
+  for (const FrameworkNode& node : graph.nodes) {
     for (size_t end = node.module.find('.');; end = node.module.find('.', end + 1)) {
       const std::string path = node.module.substr(0, end);
       if (!path.empty() && pattern.Matches(path)) {
@@ -98,7 +99,7 @@ std::vector<Segment> MatchingModules(const Graph& graph, const NamePattern& patt
 
 // A call is named by the raw path of its module: containers may be missing at its front, and a call number may stand
 // at its end. What is below the module is the same in both, part by part, so the parts are counted from the back.
-std::optional<std::string> CallOf(const Node& node, std::string_view module) {
+std::optional<std::string> CallOf(const FrameworkNode& node, std::string_view module) {
   if (!RunsIn(node, module) || node.calls.empty()) return std::nullopt;
   const auto parts = [](std::string_view path) {
     return path.empty() ? 0 : 1 + std::count(path.begin(), path.end(), '.');
@@ -110,7 +111,7 @@ std::optional<std::string> CallOf(const Node& node, std::string_view module) {
   return std::nullopt;
 }
 
-absl::StatusOr<std::vector<eager::NodeRange>> RangesOf(const Graph& graph, const ModuleNodes& modules,
+absl::StatusOr<std::vector<eager::NodeRange>> RangesOf(const FrameworkGraph& graph, const ModuleNodes& modules,
                                                        const Segment& segment) {
   if (segment.modules.size() == 1 && segment.nodes.empty()) {
     std::vector<eager::NodeRange> calls = RangesOfCalls(graph, modules, segment.modules[0]);
@@ -142,10 +143,10 @@ absl::StatusOr<std::vector<eager::NodeRange>> RangesOf(const Graph& graph, const
   return std::vector<eager::NodeRange>{*range};
 }
 
-RerunEffects EffectsOfRerun(const Graph& graph, const eager::NodeRange& range) {
+RerunEffects EffectsOfRerun(const FrameworkGraph& graph, const eager::NodeRange& range) {
   RerunEffects effects;
   for (int32_t i = range.first; i <= range.last; ++i) {
-    const Node& node = graph.nodes[NodeId(i)];
+    const FrameworkNode& node = graph.nodes[NodeId(i)];
     const double p = FloatAttribute(node, node.op == "sdpa" ? "dropout" : "p", 0.0);
     const bool drops = (IsDropout(node.op) || node.op == "sdpa") && p > 0;
     effects.random |= drops || node.op == "random";
@@ -167,7 +168,7 @@ const UserFunction* FunctionCutBy(const Lowered& lowered, const NodeSpan& span) 
   return nullptr;
 }
 
-absl::StatusOr<std::vector<eager::NodeRange>> SegmentRanges(const Graph& graph, const Run& run) {
+absl::StatusOr<std::vector<eager::NodeRange>> SegmentRanges(const FrameworkGraph& graph, const Run& run) {
   std::vector<Segment> segments = run.segments;
   for (const std::string& pattern : run.checkpointed) {
     const std::optional<NamePattern> compiled = NamePattern::Compile(pattern);

@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "analyzer/analysis/module_nodes.h"
 #include "analyzer/eager/engine/executor.h"
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/framework_graph.h"
 #include "analyzer/graph/lowered.h"
 #include "analyzer/run/run.h"
 
@@ -21,11 +21,11 @@ namespace onnx_mem {
 
 // The call of `module` that `node` runs in, as it stands in node.calls; nullopt if `node` runs outside of it, or if
 // `module` is never called itself (an nn.ModuleList).
-std::optional<std::string> CallOf(const Node& node, std::string_view module);
+std::optional<std::string> CallOf(const FrameworkNode& node, std::string_view module);
 
 // The ranges of one segment, sorted: one, or one for each call of its only module. `modules` are the graph's.
 // Errors: unknown-module, unknown-node.
-absl::StatusOr<std::vector<eager::NodeRange>> RangesOf(const Graph& graph, const ModuleNodes& modules,
+absl::StatusOr<std::vector<eager::NodeRange>> RangesOf(const FrameworkGraph& graph, const ModuleNodes& modules,
                                                        const Segment& segment);
 
 // What a second run of nodes does beside computing the same.
@@ -34,7 +34,7 @@ struct RerunEffects {
   bool running_statistics = false;  // would update a BatchNorm's running statistics twice
   bool overwrites_inputs = false;   // an in-place operator destroys what the second run starts from: autograd refuses
 };
-RerunEffects EffectsOfRerun(const Graph& graph, const eager::NodeRange& range);
+RerunEffects EffectsOfRerun(const FrameworkGraph& graph, const eager::NodeRange& range);
 
 // The autograd.Function of the user's code that `span` cuts: its forward runs as one, and no segment begins or ends
 // within it. nullptr where there is none.
@@ -42,7 +42,7 @@ const UserFunction* FunctionCutBy(const Lowered& lowered, const NodeSpan& span);
 
 // `graph` is lowered: nodes know their module. Ranges come sorted and do not overlap. Errors: unknown-module with a
 // suggestion, bad-plan when two segments overlap.
-absl::StatusOr<std::vector<eager::NodeRange>> SegmentRanges(const Graph& graph, const Run& run);
+absl::StatusOr<std::vector<eager::NodeRange>> SegmentRanges(const FrameworkGraph& graph, const Run& run);
 
 }  // namespace onnx_mem
 

@@ -32,7 +32,7 @@ std::optional<Effect> AssumedBuffers(const CheckedExport& checked) {
   if (checked.analysis.training() == nullptr) return std::nullopt;
   const RunFigures& figures = *checked.analysis.training();
   int64_t bytes = 0;
-  for (const Buffer& buffer : figures.program.buffers) {
+  for (const Buffer& buffer : figures.program->buffers) {
     const bool alive = buffer.begin <= figures.timeline.peak_step && figures.timeline.peak_step < buffer.end;
     if (buffer.assumed && alive) bytes += buffer.bytes;
   }

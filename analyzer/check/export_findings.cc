@@ -81,14 +81,14 @@ std::optional<Diagnostic> MissingModules(const CheckedExport& checked) {
   if (part == nullptr || IsDeployed(checked)) return std::nullopt;
   Diagnostic finding{.code = Code::kModulePaths, .severity = Severity::kNote, .count = 0};
   int64_t total = 0, bytes = 0;
-  for (const Step& step : part->program.steps) {
+  for (const Step& step : part->program->steps) {
     if (step.phase != Phase::kForward || step.recompute || step.node.empty()) continue;
     ++total;
     finding.count += step.module.empty() ? 1 : 0;
   }
   // The root's own operators have no path either: only a file without any is meant.
   if (total == 0 || finding.count < total) return std::nullopt;
-  for (const Buffer& buffer : part->program.buffers) {
+  for (const Buffer& buffer : part->program->buffers) {
     const bool alive = buffer.begin <= part->timeline.peak_step && part->timeline.peak_step < buffer.end;
     if (alive && buffer.module.empty() && buffer.category == Category::kSavedActivations) bytes += buffer.bytes;
   }

@@ -30,10 +30,17 @@ struct LocalGpu {
   std::vector<GpuProcess> processes;  // that compute on it, the largest first; empty where the driver does not tell
 };
 
+// The driver's library for asking.
+#ifdef _WIN32
+inline constexpr char kNvml[] = "nvml.dll";
+#else
+inline constexpr char kNvml[] = "libnvidia-ml.so.1";
+#endif
+
 // In the order of nvidia-smi; at least one. A card that the driver lists but does not let be read is left out.
 // `library` is a file name for dlopen. Errors: no-driver where the library is missing, lacks a call or does not start;
 // no-gpu where it tells of no card; gpu-unreadable where every card was left out.
-absl::StatusOr<std::vector<LocalGpu>> ReadLocalGpus(const char* library = "libnvidia-ml.so.1");
+absl::StatusOr<std::vector<LocalGpu>> ReadLocalGpus(const char* library = kNvml);
 
 // The one with most free memory, the first of equals. `gpus` holds at least one.
 const LocalGpu& FreestOf(const std::vector<LocalGpu>& gpus);

@@ -50,7 +50,7 @@ std::string AppliedName(absl::string_view text) {
 
 }  // namespace
 
-std::optional<FunctionCall> CalledFunction(const Node& node) {
+std::optional<FunctionCall> CalledFunction(const FrameworkNode& node) {
   if (!TraceHas(node, ".apply(")) return std::nullopt;
   const absl::string_view trace = *node.source_trace;
   const std::vector<Row> rows = ReadRows(trace);

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/framework_graph.h"
 
 namespace onnx_mem {
 
@@ -24,7 +24,7 @@ struct FunctionCall {
   std::string trace;  // down to the line that calls it
   int64_t line = 0;   // of the Function's file, from which the node comes
 };
-std::optional<FunctionCall> CalledFunction(const Node& node);
+std::optional<FunctionCall> CalledFunction(const FrameworkNode& node);
 
 }  // namespace onnx_mem
 

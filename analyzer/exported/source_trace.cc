@@ -54,7 +54,7 @@ SourceLines ReadTrace(std::string_view trace, std::map<std::string, std::shared_
 
 }  // namespace
 
-const SourceLines& SourceTraceReader::Read(const Node& node) {
+const SourceLines& SourceTraceReader::Read(const FrameworkNode& node) {
   static const SourceLines kNone;
   if (node.source_trace == nullptr) return kNone;
   auto it = traces_.find(*node.source_trace);
@@ -62,11 +62,11 @@ const SourceLines& SourceTraceReader::Read(const Node& node) {
   return it->second.size() == node.calls.size() + 1 ? it->second : kNone;
 }
 
-bool TraceHas(const Node& node, std::string_view text) {
+bool TraceHas(const FrameworkNode& node, std::string_view text) {
   return node.source_trace != nullptr && node.source_trace->find(text) != std::string::npos;
 }
 
-void MoveCall(Node& node, size_t kept, size_t depth) {
+void MoveCall(FrameworkNode& node, size_t kept, size_t depth) {
   if (node.source_trace == nullptr) return;
   std::string trace = *node.source_trace;
   std::vector<size_t> frames;

@@ -17,12 +17,12 @@
 #include <vector>
 
 #include "analyzer/exported/source_line.h"
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/framework_graph.h"
 
 namespace onnx_mem {
 
-// The key under which the exporter writes it. Import moves it to Node::source_trace; lowering keeps it on the operators
-// that it makes.
+// The key under which the exporter writes it. Import moves it to AnyNode::source_trace; lowering keeps it on the
+// operators that it makes.
 inline constexpr std::string_view kExportedTrace = "pkg.torch.onnx.stack_trace";
 
 // An assumption of a run (enact.h) whose model has such lines.
@@ -30,6 +30,7 @@ inline constexpr std::string_view kNamesBySource = "names from the file's source
 
 // The same where the file lists the module's tensors (program_signature.h).
 inline constexpr std::string_view kTensorsListed = "the module's tensors as the file lists them";
+inline constexpr std::string_view kTensorsMissing = "of which it has not all";
 
 // Outermost first; null where the line is not known.
 using SourceLines = std::vector<std::shared_ptr<const SourceLine>>;
@@ -39,7 +40,7 @@ class SourceTraceReader {
  public:
   // The lines of the functions called forward around a lowered node: one of the model's own and one of each call in
   // `node.calls`. Empty where the trace has another number of lines, or where there is none.
-  const SourceLines& Read(const Node& node);
+  const SourceLines& Read(const FrameworkNode& node);
 
  private:
   std::map<std::string, SourceLines, std::less<>> traces_;
@@ -47,17 +48,17 @@ class SourceTraceReader {
 };
 
 // Keeps the trace of the file's node on an operator that it became, and that of an operator on another.
-inline void KeepSourceTrace(const Node& from, Node& to) {
+inline void KeepSourceTrace(const AnyNode& from, AnyNode& to) {
   if (from.source_trace != nullptr) to.source_trace = from.source_trace;
 }
 
 // Whether the trace of `node` contains `text`.
-bool TraceHas(const Node& node, std::string_view text);
+bool TraceHas(const FrameworkNode& node, std::string_view text);
 
 // For an operator that ran in other calls than its trace says: `kept` of them, the outermost, are right, and `depth` in
 // all. Forgets the lines further in, and the one that makes the first other call; not so the one on which a Sequential
 // calls all of its elements.
-void MoveCall(Node& node, size_t kept, size_t depth);
+void MoveCall(FrameworkNode& node, size_t kept, size_t depth);
 
 // `input = module(input)`, on which a Sequential calls its elements one after the other.
 bool IsContainersLoop(const SourceLine& line);

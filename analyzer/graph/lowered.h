@@ -1,5 +1,6 @@
 // The form of a model that is run, whatever it was read from: framework operators in order, stored tensors, calls of
-// modules (Node::calls), and when Python releases each value. Its makers make all assumptions; who runs it makes none.
+// modules (FrameworkNode::calls), and when Python releases each value. Its makers make all assumptions; who runs it
+// makes none.
 #ifndef ONNX_MEM_ANALYZER_GRAPH_LOWERED_H_
 #define ONNX_MEM_ANALYZER_GRAPH_LOWERED_H_
 
@@ -11,7 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "analyzer/graph/diagnostic.h"
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/framework_graph.h"
 #include "analyzer/graph/tensor_kind.h"
 
 namespace onnx_mem {
@@ -32,9 +33,9 @@ struct UserFunction {
   std::vector<std::pair<TensorId, TensorId>> gradients_of =
       {};  // (what backward is given, the output that it belongs to)
   std::vector<std::pair<TensorId, TensorId>> gradients_to =
-      {};                               // (what backward returns, the input that it belongs to)
-  std::vector<Node> backward = {};      // on tensors of the same graph, none of which a node of it makes
-  std::vector<TensorIds> dropped = {};  // by node of `backward`: what Python releases behind it
+      {};                                    // (what backward returns, the input that it belongs to)
+  std::vector<FrameworkNode> backward = {};  // on tensors of the same graph, none of which a node of it makes
+  std::vector<TensorIds> dropped = {};       // by node of `backward`: what Python releases behind it
 };
 
 // A torch.utils.checkpoint call of the model's code.
@@ -45,7 +46,8 @@ struct CheckpointCall {
 };
 
 struct Lowered {
-  Graph graph;  // nodes are framework operators (engine/op_table.h) in the order in which they ran; no dead nodes
+  FrameworkGraph
+      graph;  // nodes are framework operators (engine/op_table.h) in the order in which they ran; no dead nodes
   IdVector<TensorId, TensorKind> kinds;
   // Parameters and buffers that no tensor of the graph shows but the module has (a BatchNorm's 8-byte counter): extra
   // static bytes, by category.

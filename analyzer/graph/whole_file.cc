@@ -14,8 +14,6 @@
 namespace onnx_mem {
 namespace {
 
-constexpr int64_t kLargest = 256 << 20;  // the largest instances of the planner's own corpus have 20 MB
-
 struct Descriptor {
   int fd;
   ~Descriptor() {
@@ -28,10 +26,10 @@ absl::Status CannotRead(const std::string& path, std::string_view verb, const st
                      absl::StrCat("cannot ", std::string(verb), " '", path, "': ", why));
 }
 
-absl::Status TooLarge(const std::string& path, std::string_view has) {
+absl::Status TooLarge(const std::string& path, std::string_view has, int64_t most_bytes) {
   return ErrorStatus(
       absl::StatusCode::kInvalidArgument, Code::kTooLarge,
-      absl::StrCat("'", path, "' has ", std::string(has), " bytes; a file of its kind has at most ", kLargest));
+      absl::StrCat("'", path, "' has ", std::string(has), " bytes; a file of its kind has at most ", most_bytes));
 }
 
 // Whoever started the program opened this pipe and writes to it: "printf ... |", "<(...)".
@@ -39,7 +37,7 @@ bool IsOwnDescriptor(const std::string& path) {
   return path == "/dev/stdin" || absl::StartsWith(path, "/dev/fd/") || absl::StartsWith(path, "/proc/self/fd/");
 }
 
-absl::StatusOr<std::string> ReadToEnd(int fd, const std::string& path) {
+absl::StatusOr<std::string> ReadToEnd(int fd, const std::string& path, int64_t most_bytes) {
   if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK) != 0) return CannotRead(path, "read", std::strerror(errno));
   std::string text;
   char part[1 << 16];
@@ -49,13 +47,13 @@ absl::StatusOr<std::string> ReadToEnd(int fd, const std::string& path) {
     if (got < 0) return CannotRead(path, "read", std::strerror(errno));
     if (got == 0) return text;
     text.append(part, static_cast<size_t>(got));
-    if (static_cast<int64_t>(text.size()) > kLargest) return TooLarge(path, "more");
+    if (static_cast<int64_t>(text.size()) > most_bytes) return TooLarge(path, "more", most_bytes);
   }
 }
 
 }  // namespace
 
-absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
+absl::StatusOr<std::string> ReadWholeFile(const std::string& path, int64_t most_bytes) {
   const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};  // NONBLOCK: a pipe must not hang us
   if (file.fd < 0) {
     if (errno != ENOENT) return CannotRead(path, "open", std::strerror(errno));
@@ -67,10 +65,10 @@ absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
   if (S_ISDIR(info.st_mode)) return CannotRead(path, "read", std::strerror(EISDIR));
   const bool open_pipe = S_ISFIFO(info.st_mode) && IsOwnDescriptor(path);
   if (!S_ISREG(info.st_mode) && !open_pipe) return CannotRead(path, "read", "not a regular file");
-  if (info.st_size > kLargest) {
-    return TooLarge(path, absl::StrCat(static_cast<int64_t>(info.st_size)));
+  if (info.st_size > most_bytes) {
+    return TooLarge(path, absl::StrCat(static_cast<int64_t>(info.st_size)), most_bytes);
   }
-  return ReadToEnd(file.fd, path);
+  return ReadToEnd(file.fd, path, most_bytes);
 }
 
 }  // namespace onnx_mem

@@ -65,11 +65,9 @@ class Liveness {
   // The node's reads keep storages alive up to it, its outputs begin here.
   void StartAndRead(NodeId id) {
     const Node& node = graph_.nodes[id];
-    const auto read = [&](TensorId input) {
+    ForEachRead(node, [&](TensorId input) {
       if (input.valid()) StorageOf(input).end = std::max(StorageOf(input).end, id.value() + 1);
-    };
-    std::for_each(node.inputs.begin(), node.inputs.end(), read);
-    std::for_each(node.captures.begin(), node.captures.end(), read);
+    });
     for (TensorId output : node.outputs) {
       if (!output.valid() || storages_[output].fixed) continue;
       storages_[output].begin = id.value();
@@ -106,7 +104,6 @@ class Liveness {
       Step step;
       step.op = node.op;
       step.node = node.name;
-      if (rules_.module_of) step.module = rules_.module_of(node);
       program.steps.Add(std::move(step));
     }
     if (program.steps.empty()) program.steps.Add({});
@@ -141,7 +138,6 @@ class Liveness {
     buffer.dims = tensor.shape.dims;
     buffer.dtype = tensor.dtype;
     buffer.assumed = !bytes.has_value() || tensor.upper_bound;
-    if (rules_.module_of && tensor.producer.valid()) buffer.module = rules_.module_of(graph_.nodes[tensor.producer]);
     return buffer;
   }
 

@@ -15,7 +15,6 @@
 
 #include <functional>
 #include <optional>
-#include <string>
 
 #include "analyzer/graph/graph.h"
 #include "analyzer/memory/program.h"
@@ -32,8 +31,6 @@ struct LivenessRules {
   std::function<bool(const Node&)> may_overwrite;
   // What initializers and constants are.
   WeightCategory weight_category;
-  // Module path of a node, for reports. Default: "".
-  std::function<std::string(const Node&)> module_of;
 };
 
 // One step per node, in the order of the graph. Tensors with known contents that a node computes cost nothing: they

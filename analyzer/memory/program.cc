@@ -27,7 +27,9 @@ std::string_view NameOf(Category category) {
                                                                           "transient_activations",
                                                                           "activation_gradients",
                                                                           "optimizer_temporaries",
-                                                                          "workspace"};
+                                                                          "workspace",
+                                                                          "unsharded_parameters",
+                                                                          "communication"};
   return kNames[static_cast<size_t>(category)];
 }
 

@@ -45,8 +45,12 @@ enum class Category : uint8_t {
   kActivationGradients,
   kOptimizerTemporaries,
   kWorkspace,
+  // Of steps that are spread over several cards alone (analyzer/parallel).
+  kUnshardedParameters,
+  kCommunication,
 };
-inline constexpr size_t kNumCategories = 10;
+inline constexpr size_t kNumCategories = 12;
+constexpr bool IsOfLayout(Category category) { return category > Category::kWorkspace; }
 std::string_view NameOf(Category category);  // "parameters", ...
 using BytesByCategory = std::array<int64_t, kNumCategories>;
 

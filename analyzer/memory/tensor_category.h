@@ -5,7 +5,7 @@
 #include <functional>
 #include <optional>
 
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/dag.h"
 #include "analyzer/memory/program.h"
 
 namespace onnx_mem {

@@ -166,6 +166,7 @@ void ReportUnreadBuffers(const LostTensors& lost, const ProgramSignature& signat
     return;
   }
   lowered.assumptions.emplace_back(kTensorsListed);
+  if (!lost.unknown.empty() || !lost.unread_buffers.empty()) lowered.assumptions.emplace_back(kTensorsMissing);
   if (lost.unread_buffers.empty()) return;
   lowered.unread_buffer_bytes = MostBytesOfBuffers(lost.unread_buffers, signature, lowered);
   const auto count = static_cast<int64_t>(lost.unread_buffers.size());
@@ -204,7 +205,6 @@ void ReportMaybeInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics
   const NodeIds nodes = PossiblyInPlace(draft);
   if (nodes.empty()) return;
   const auto count = static_cast<int64_t>(nodes.size());
-  const int64_t bytes = ResultBytes(draft, nodes);
   diagnostics.push_back(
       {Code::kInplacePossible,
        Severity::kNote,
@@ -214,7 +214,7 @@ void ReportMaybeInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics
                     "code has it"),
        {"why: with inplace=True they write over what they read, and backward keeps less",
         "try: --inplace all if they do, or a pattern of their modules"},
-       bytes});
+       ResultBytes(draft, nodes)});
 }
 
 // What the source lines of a dynamo export settle (exported/source_trace.h) is no guess, but a fact of that program.

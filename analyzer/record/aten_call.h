@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/framework_graph.h"
 #include "analyzer/record/record.h"
 #include "analyzer/run/run.h"
 
@@ -21,8 +21,8 @@ using TensorOfValue = absl::FunctionRef<TensorId(ValueNumber)>;
 
 class AtenCall {
  public:
-  AtenCall(const Line& line, const Graph& graph, const Run& run, const Place& place, TensorOfValue tensor_of,
-           Node& node, std::vector<int64_t> result_strides)
+  AtenCall(const Line& line, const FrameworkGraph& graph, const Run& run, const Place& place, TensorOfValue tensor_of,
+           FrameworkNode& node, std::vector<int64_t> result_strides)
       : line(line),
         graph(graph),
         run(run),
@@ -32,9 +32,9 @@ class AtenCall {
         tensor_of_(tensor_of) {}
 
   const Line& line;
-  const Graph& graph;
+  const FrameworkGraph& graph;
   const Run& run;
-  Node& node;  // `op` is the row's; the results are there, inputs and attributes are for the row to add
+  FrameworkNode& node;  // `op` is the row's; the results are there, inputs and attributes are for the row to add
   std::vector<int64_t> result_strides;  // of the first result, in elements; empty where row-major
 
   size_t num_arguments() const { return line.arguments.size(); }

@@ -33,7 +33,7 @@ class LinesLowering {
   }
 
  private:
-  Graph& graph() { return out_.graph; }
+  FrameworkGraph& graph() { return out_.graph; }
   TensorId& tensor_of(ValueNumber number) { return tensors_[number]; }
 
   absl::Status Lower(const Line& line) {
@@ -55,8 +55,8 @@ class LinesLowering {
 
   int32_t next_node() const { return static_cast<int32_t>(out_.graph.nodes.size()); }
 
-  Node NewNode(const Line& line, std::string_view op) {
-    Node node;
+  FrameworkNode NewNode(const Line& line, std::string_view op) {
+    FrameworkNode node;
     node.op = op;
     node.name = absl::StrCat(line.name.empty() ? "leaf" : line.name, ":", line.number);
     modules_.Place(node);
@@ -64,7 +64,7 @@ class LinesLowering {
     return node;
   }
 
-  void Add(Node node) {
+  void Add(FrameworkNode node) {
     if (backward_ == nullptr) {
       graph().nodes.Add(std::move(node));
     } else {
@@ -94,7 +94,7 @@ class LinesLowering {
   }
 
   // The results of a line as outputs of `node`, invalid where they are on the host; whether one is written over.
-  absl::StatusOr<bool> AddResults(const Line& line, Node& node) {
+  absl::StatusOr<bool> AddResults(const Line& line, FrameworkNode& node) {
     bool written = false;
     for (size_t i = 0; i < line.values.size(); ++i) {
       const ValueNumber number = line.values[i];
@@ -114,7 +114,7 @@ class LinesLowering {
 
   absl::Status LowerOp(const Line& line) {
     const AtenRow* row = FindAten(line.name);
-    Node node = NewNode(line, row != nullptr ? row->op : "assumed");
+    FrameworkNode node = NewNode(line, row != nullptr ? row->op : "assumed");
     ASSIGN_OR_RETURN(const bool in_place, AddResults(line, node));
     if (std::any_of(node.outputs.begin(), node.outputs.end(), [](TensorId id) { return id.valid(); })) {
       if (row != nullptr) {
@@ -129,7 +129,7 @@ class LinesLowering {
     return absl::OkStatus();
   }
 
-  void AddOp(const Line& line, Node node) {
+  void AddOp(const Line& line, FrameworkNode node) {
     JoinLinear(node);
     const TensorIds outputs = node.outputs;
     const bool of_tensor = !node.inputs.empty() && node.inputs[0].valid();
@@ -160,7 +160,7 @@ class LinesLowering {
     tensor_of(number) = id;
   }
 
-  absl::Status MapArguments(const Line& line, const AtenRow& row, Node& node) {
+  absl::Status MapArguments(const Line& line, const AtenRow& row, FrameworkNode& node) {
     std::vector<int64_t> strides;
     const auto first = std::find_if(node.outputs.begin(), node.outputs.end(), [](TensorId id) { return id.valid(); });
     if (first == node.outputs.begin()) {
@@ -173,21 +173,21 @@ class LinesLowering {
     return absl::OkStatus();
   }
 
-  void AddTensors(const Argument& argument, Node& node) {
+  void AddTensors(const Argument& argument, FrameworkNode& node) {
     if (argument.kind == Argument::Kind::kValue && tensor_of(argument.value).valid()) {
       node.inputs.push_back(tensor_of(argument.value));
     }
     for (const Argument& item : argument.items) AddTensors(item, node);
   }
 
-  void Assume(const Line& line, Node& node) {
+  void Assume(const Line& line, FrameworkNode& node) {
     for (const Argument& argument : line.arguments) AddTensors(argument, node);
     for (const auto& [name, argument] : line.options) AddTensors(argument, node);
     ++assumed_[line.name];
   }
 
   // Under autocast the cast of a leaf weight is kept, that of its transpose is not: the two lines are one call.
-  void JoinLinear(Node& node) {
+  void JoinLinear(FrameworkNode& node) {
     const bool product = node.op == "addmm" || (node.op == "matmul" && node.inputs.size() == 2);
     if (!run_.autocast || !product || backward_ != nullptr) return;
     if (!node.inputs[0].valid() || !node.inputs[1].valid()) return;
@@ -201,7 +201,7 @@ class LinesLowering {
     const ValueNumber number = line.values.front();
     const TensorId old = tensor_of(number);
     if (!old.valid()) return absl::OkStatus();
-    Node node = NewNode(line, "leaf");
+    FrameworkNode node = NewNode(line, "leaf");
     ASSIGN_OR_RETURN(const TensorId id, tensors_.MakeAgain(number));
     node.inputs = {old};
     node.outputs = {id};

@@ -28,7 +28,7 @@ class OpenModules {
     modules_.pop_back();
   }
   // Says of a node that it ran here.
-  void Place(Node& node) const {
+  void Place(FrameworkNode& node) const {
     if (!modules_.empty()) node.module = modules_.back();
     node.calls = calls_;
   }

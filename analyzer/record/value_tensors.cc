@@ -145,7 +145,7 @@ absl::Status ValueTensors::DeclareLayout(const ValueType& type, TensorId id) {
 }
 
 void ValueTensors::Finish() {
-  Graph& graph = out_.graph;
+  FrameworkGraph& graph = out_.graph;
   const auto count = static_cast<int32_t>(graph.nodes.size());
   LinkTensors(graph);
   for (const std::optional<ValueNumber>& number : program_.returned) {

@@ -9,6 +9,7 @@
 #include "analyzer/devices/overhead.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/verify_program.h"
+#include "analyzer/parallel/data_parallel.h"
 #include "analyzer/run/work.h"
 #include "analyzer/runtimes/library_workspace.h"
 #include "analyzer/runtimes/planned_runs.h"
@@ -18,13 +19,9 @@
 namespace onnx_mem {
 namespace {
 
-std::vector<TrainedParameter> Trained(const std::vector<Parameter>& parameters) {
-  std::vector<TrainedParameter> trained;
-  for (const Parameter& p : parameters) {
-    if (!p.has_gradient) continue;
-    trained.push_back({p.name, p.bytes, *NumElements(Shape(p.dims)), p.dims, p.dtype});
-  }
-  return trained;
+// The rank's own step, of one card the whole one.
+absl::StatusOr<LocalStep> LocalOf(const Enacted& enacted, const Workload& workload) {
+  return SpreadStep(enacted, workload.run, workload.layout);
 }
 
 // What an allocator makes of `program`, a later step, with the workspaces of `of`. `first`: step 1 with them, whose
@@ -55,22 +52,24 @@ ReplayScript FirstScript(const MemoryProgram& program, const LibraryCase& of) {
 absl::StatusOr<AllocatorUsage> ReplayStep(const Enacted& enacted, const MemoryProgram& later, const LibraryCase& of,
                                           const Workload& workload, const ReplayOptions& options) {
   if (!workload.run.training) return ReplayCase(later, of, /*first=*/nullptr, options);
-  const ReplayScript first = FirstScript(
-      WithOptimizer(enacted.program, Trained(enacted.parameters), workload.optimizer, /*first_step=*/true), of);
+  ASSIGN_OR_RETURN(LocalStep local, LocalOf(enacted, workload));
+  const ReplayScript first =
+      FirstScript(WithOptimizer(std::move(local.program), local.trained, workload.optimizer, /*first_step=*/true), of);
   return ReplayCase(later, of, &first, options);
 }
 
 // The peak of figures.program, and what the allocator makes of it again and again after step 1 (nullptr: there is
 // none).
 absl::Status FillFigures(const Workload& workload, const ReplayScript* first, RunFigures& figures) {
-  work::Spend(work::kOfFigures * static_cast<int64_t>(figures.program.steps.size()));
-  figures.timeline = ComputeTimeline(figures.program);
+  work::Spend(work::kOfFigures * static_cast<int64_t>(figures.program->steps.size()));
+  figures.timeline = ComputeTimeline(*figures.program);
   figures.peak_bytes = figures.timeline.peak_bytes;
   const LibraryCases cases = LibraryCasesOf(workload.allocator, workload.platform);
-  figures.workspace_blocks = CublasBlocks(figures.program, cases.expected);
+  figures.workspace_blocks = CublasBlocks(*figures.program, cases.expected);
   figures.workspace_bytes =
       figures.workspace_blocks * std::max(cases.expected.kept_bytes, cases.expected.product_bytes);
-  ASSIGN_OR_RETURN(const AllocatorUsage usage, ReplayCase(figures.program, cases.expected, first, OptionsOf(workload)));
+  ASSIGN_OR_RETURN(const AllocatorUsage usage,
+                   ReplayCase(*figures.program, cases.expected, first, OptionsOf(workload)));
   figures.allocated_peak_bytes = usage.peak_allocated_bytes;
   figures.reserved_peak_bytes = usage.peak_reserved_bytes;
   SetContext(ContextOf(workload.platform.card).overhead, figures);
@@ -81,14 +80,14 @@ absl::Status FillFigures(const Workload& workload, const ReplayScript* first, Ru
   return absl::OkStatus();
 }
 
-// Of a step that was enacted as `program`, without the optimizer.
-absl::StatusOr<RunFigures> StepFigures(MemoryProgram program, const std::vector<TrainedParameter>& trained,
-                                       const Workload& workload) {
+// Of a step without its optimizer.
+absl::StatusOr<RunFigures> StepFigures(LocalStep local, const Workload& workload) {
   RunFigures figures;
-  MemoryProgram first = WithOptimizer(std::move(program), trained, workload.optimizer, /*first_step=*/true);
+  const std::vector<TrainedParameter>& trained = local.trained;
+  MemoryProgram first = WithOptimizer(std::move(local.program), trained, workload.optimizer, /*first_step=*/true);
   figures.first_step_peak_bytes = ComputeTimeline(first).peak_bytes;
   const ReplayScript script = FirstScript(first, LibraryCasesOf(workload.allocator, workload.platform).expected);
-  figures.program = LaterStep(std::move(first), trained, workload.optimizer);
+  figures.program = std::make_shared<const MemoryProgram>(LaterStep(std::move(first), trained, workload.optimizer));
   RETURN_IF_ERROR(FillFigures(workload, &script, figures));
   return figures;
 }
@@ -110,26 +109,35 @@ Workload WithTorchOf(const ModelInfo& info, Workload workload) {
 }
 
 absl::StatusOr<RunFigures> TrainingFigures(const Enacted& enacted, const Workload& workload) {
-  return StepFigures(enacted.program, Trained(enacted.parameters), workload);
+  ASSIGN_OR_RETURN(LocalStep local, LocalOf(enacted, workload));
+  return StepFigures(std::move(local), workload);
 }
 
 absl::StatusOr<RunFigures> TrainingFigures(Enacted&& enacted, const Workload& workload) {
-  return StepFigures(std::move(enacted.program), Trained(enacted.parameters), workload);
+  if (IsSpread(workload.layout)) return TrainingFigures(enacted, workload);
+  std::vector<TrainedParameter> trained = WholeParameters(enacted);
+  return StepFigures({std::move(enacted.program), std::move(trained)}, workload);
 }
 
-std::vector<int64_t> TrainingCourse(Enacted&& enacted, const Workload& workload) {
-  return ComputeTimeline(WithOptimizer(std::move(enacted.program), Trained(enacted.parameters), workload.optimizer,
-                                       /*first_step=*/false))
+absl::StatusOr<std::vector<int64_t>> TrainingCourse(const Enacted& enacted, const Workload& workload) {
+  ASSIGN_OR_RETURN(LocalStep local, LocalOf(enacted, workload));
+  return ComputeTimeline(
+             WithOptimizer(std::move(local.program), local.trained, workload.optimizer, /*first_step=*/false))
       .live_bytes;
 }
 
-int64_t TrainingPeak(const Enacted& enacted, const Workload& workload) {
-  return LaterStepPeak(enacted.program, Trained(enacted.parameters), workload.optimizer);
+absl::StatusOr<int64_t> TrainingPeak(const Enacted& enacted, const Workload& workload) {
+  if (!IsSpread(workload.layout)) {  // without a copy of the program
+    return LaterStepPeak(enacted.program, WholeParameters(enacted), workload.optimizer);
+  }
+  ASSIGN_OR_RETURN(const LocalStep local, LocalOf(enacted, workload));
+  return LaterStepPeak(local.program, local.trained, workload.optimizer);
 }
 
-absl::StatusOr<RunFigures> EagerInference(const ImportedModel&, const Enacted& enacted, const Workload& workload) {
+absl::StatusOr<RunFigures> EagerInference(const ImportedModel&, const std::shared_ptr<const Enacted>& enacted,
+                                          const Workload& workload) {
   RunFigures figures;
-  figures.program = enacted.program;
+  figures.program = {enacted, &enacted->program};
   RETURN_IF_ERROR(FillFigures(workload, /*first=*/nullptr, figures));
   return figures;
 }
@@ -173,23 +181,24 @@ absl::StatusOr<std::vector<int64_t>> AddressesOf(const Enacted& enacted, const W
   ReplayOptions options = OptionsOf(workload);
   options.addresses = true;
   const LibraryCase expected = LibraryCasesOf(workload.allocator, workload.platform).expected;
-  ASSIGN_OR_RETURN(AllocatorUsage usage, ReplayStep(enacted, figures.program, expected, workload, options));
-  usage.addresses.resize(std::min(usage.addresses.size(), figures.program.buffers.size()));
+  ASSIGN_OR_RETURN(AllocatorUsage usage, ReplayStep(enacted, *figures.program, expected, workload, options));
+  usage.addresses.resize(std::min(usage.addresses.size(), figures.program->buffers.size()));
   return std::move(usage.addresses);
 }
 
 absl::StatusOr<PeakBounds> BoundRun(const Lowered& lowered, const Workload& workload, Peak peak, LowerFor lower_for,
                                     std::vector<Diagnostic>& diagnostics) {
   const auto peak_of = [&](const Lowered& other, const Run& run) -> absl::StatusOr<int64_t> {
-    ASSIGN_OR_RETURN(const Enacted enacted, EnactLowered(other, run));
-    return run.training ? TrainingPeak(enacted, workload) : ComputeTimeline(enacted.program).peak_bytes;
+    ASSIGN_OR_RETURN(const Enacted enacted, EnactLowered(other, EnactedRun(run, workload.layout)));
+    if (run.training) return TrainingPeak(enacted, workload);
+    return ComputeTimeline(enacted.program).peak_bytes;
   };
   return BoundPeak(lowered, workload.run, peak, lower_for, peak_of, diagnostics);
 }
 
 Peak PeakOf(const RunFigures& figures) {
   const StepId step = figures.timeline.peak_step;
-  const bool in_forward = !step.valid() || figures.program.steps[step].phase == Phase::kForward;
+  const bool in_forward = !step.valid() || figures.program->steps[step].phase == Phase::kForward;
   return {figures.peak_bytes, in_forward};
 }
 
@@ -198,8 +207,9 @@ absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted,
   constexpr int kStepsToSettle = 3;
   const int64_t context_bytes = ContextOf(workload.platform.card).overhead.bytes;
   if (device_bytes < context_bytes) return std::nullopt;
-  const std::vector<TrainedParameter> trained = Trained(enacted.parameters);
-  MemoryProgram first = WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/true);
+  ASSIGN_OR_RETURN(LocalStep local, LocalOf(enacted, workload));
+  const std::vector<TrainedParameter>& trained = local.trained;
+  MemoryProgram first = WithOptimizer(std::move(local.program), trained, workload.optimizer, /*first_step=*/true);
   const LibraryCase libraries = LibraryCasesOf(workload.allocator, workload.platform).expected;
   const ReplayScript first_script = FirstScript(first, libraries);
   const MemoryProgram steady = LaterStep(std::move(first), trained, workload.optimizer);

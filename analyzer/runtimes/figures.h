@@ -44,10 +44,10 @@ absl::StatusOr<PeakBounds> BoundRun(const Lowered& lowered, const Workload& work
 Peak PeakOf(const RunFigures& figures);
 
 // Bytes alive, step by step, of the steady training step alone: the timeline of TrainingFigures.
-std::vector<int64_t> TrainingCourse(Enacted&& enacted, const Workload& workload);
+absl::StatusOr<std::vector<int64_t>> TrainingCourse(const Enacted& enacted, const Workload& workload);
 
 // The exact peak of the steady training step alone.
-int64_t TrainingPeak(const Enacted& enacted, const Workload& workload);
+absl::StatusOr<int64_t> TrainingPeak(const Enacted& enacted, const Workload& workload);
 
 // The same step on a card that has no more than `device_bytes` for the process (or with
 // set_per_process_memory_fraction): where memory runs out, the allocator gives back what it has cached and tries again.

@@ -4,8 +4,8 @@
 #include <array>
 #include <string_view>
 
-#include "analyzer/graph/execution_order.h"
 #include "analyzer/lower/facts/standard_operator.h"
+#include "analyzer/runtimes/execution_order.h"
 
 namespace onnx_mem {
 namespace {

@@ -20,7 +20,8 @@ struct RuntimeRow {
   // libraries take moves its figures. A runtime that is not eager plans the file's own operators before they run.
   bool eager;
   // What is expected of an inference.
-  absl::StatusOr<RunFigures> (*inference)(const ImportedModel& model, const Enacted& enacted, const Workload& workload);
+  absl::StatusOr<RunFigures> (*inference)(const ImportedModel& model, const std::shared_ptr<const Enacted>& enacted,
+                                          const Workload& workload);
 };
 
 std::span<const RuntimeRow> Runtimes();
@@ -29,8 +30,9 @@ std::span<const RuntimeRow> Runtimes();
 const RuntimeRow& RuntimeOf(const Workload& workload);
 
 // The rows' functions, a file each.
-absl::StatusOr<RunFigures> EagerInference(const ImportedModel& model, const Enacted& enacted, const Workload& workload);
-absl::StatusOr<RunFigures> SessionInference(const ImportedModel& model, const Enacted& enacted,
+absl::StatusOr<RunFigures> EagerInference(const ImportedModel& model, const std::shared_ptr<const Enacted>& enacted,
+                                          const Workload& workload);
+absl::StatusOr<RunFigures> SessionInference(const ImportedModel& model, const std::shared_ptr<const Enacted>& enacted,
                                             const Workload& workload);
 
 }  // namespace onnx_mem

@@ -76,26 +76,27 @@ MemoryProgram WithoutInputs(const MemoryProgram& program) {
 // The first run allocates tensor by tensor, all later ones a block for the pattern that it traced. The framework's run
 // of the graph tells what cuDNN may take for its convolutions. The file may leave dimensions open, so that a session
 // knows less than we do.
-absl::StatusOr<RunFigures> SessionInference(const ImportedModel& model, const Enacted& enacted,
+absl::StatusOr<RunFigures> SessionInference(const ImportedModel& model, const std::shared_ptr<const Enacted>& enacted,
                                             const Workload& workload) {
   const Graph& graph = model.graph;
   const ModelInfo& info = model.info;
   RunFigures figures;
   const bool on_cpu = workload.device == Device::kCpu;
   const bool free_dims = LeavesDimsFree(info);
-  figures.program = PlanSessionRun(graph, on_cpu ? SessionOn::kCpu : SessionOn::kGpu, free_dims);
+  MemoryProgram program = PlanSessionRun(graph, on_cpu ? SessionOn::kCpu : SessionOn::kGpu, free_dims);
   // On the CPU the caller's own inputs are read where they are.
-  if (on_cpu) figures.program = WithoutInputs(figures.program);
-  RETURN_IF_ERROR(VerifyProgram(figures.program));
-  const MemoryPattern pattern = TracePattern(figures.program, IsTracedBySessions);
-  figures.timeline = ComputeTimeline(figures.program);
+  if (on_cpu) program = WithoutInputs(program);
+  RETURN_IF_ERROR(VerifyProgram(program));
+  const MemoryPattern pattern = TracePattern(program, IsTracedBySessions);
+  figures.timeline = ComputeTimeline(program);
   figures.peak_bytes = figures.timeline.peak_bytes;
   ReplayOptions options;
   options.allocator = workload.allocator;
-  options.first_step = &figures.program;
+  options.first_step = &program;
   options.options.arena.later_below = on_cpu;
   ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(pattern.program, options));
-  figures.session = SessionOf(figures.program, usage, pattern.block_bytes);
+  figures.session = SessionOf(program, usage, pattern.block_bytes);
+  figures.program = std::make_shared<const MemoryProgram>(std::move(program));
   figures.allocated_peak_bytes = usage.peak_allocated_bytes;
   figures.allocated_low_bytes = figures.allocated_high_bytes = usage.peak_allocated_bytes;
   figures.reserved_peak_bytes = usage.peak_reserved_bytes;
@@ -107,7 +108,7 @@ absl::StatusOr<RunFigures> SessionInference(const ImportedModel& model, const En
   if (on_cpu) {
     FillProcess(graph, SessionGraph(graph, /*on_cpu=*/true, free_dims), info.weights_beside, count, usage, figures);
   } else {
-    FillCard(ContextOf(workload.platform.card).overhead, count, LargestPatchBytes(enacted.program), usage, figures);
+    FillCard(ContextOf(workload.platform.card).overhead, count, LargestPatchBytes(enacted->program), usage, figures);
   }
   return figures;
 }

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/graph/execution_order.h"
 #include "analyzer/lower/facts/standard_operator.h"
+#include "analyzer/runtimes/execution_order.h"
 #include "analyzer/runtimes/planned_runtime.h"
 #include "analyzer/runtimes/session_layout.h"
 

@@ -7,8 +7,8 @@
 #include <variant>
 #include <vector>
 
-#include "analyzer/graph/execution_order.h"
 #include "analyzer/lower/facts/standard_operator.h"
+#include "analyzer/runtimes/execution_order.h"
 
 namespace onnx_mem {
 namespace {
@@ -174,12 +174,10 @@ class BlockedLayout {
   }
 
   TensorId NewBlockedTensor(TensorId of, std::string_view suffix) {
-    Tensor tensor = graph_.tensors[of];
+    Tensor tensor = Unlinked(graph_.tensors[of]);
     tensor.name.append(suffix);
     tensor.role = TensorRole::kActivation;
     tensor.value = nullptr;
-    tensor.producer = NodeId();
-    tensor.consumers.clear();
     if (tensor.shape.rank() > 1) tensor.shape.dims[1] = (tensor.shape.dims[1] + kBlock - 1) / kBlock * kBlock;
     return graph_.tensors.Add(std::move(tensor));
   }

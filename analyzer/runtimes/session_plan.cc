@@ -4,7 +4,7 @@
 #include <list>
 #include <utility>
 
-#include "analyzer/graph/execution_order.h"
+#include "analyzer/runtimes/execution_order.h"
 
 namespace onnx_mem {
 namespace {
@@ -38,12 +38,9 @@ class SessionPlanner {
  private:
   template <typename Visit>
   void ForEachInput(const Node& node, Visit visit) const {
-    for (TensorId id : node.inputs) {
+    ForEachRead(node, [&](TensorId id) {
       if (id.valid()) visit(id);
-    }
-    for (TensorId id : node.captures) {
-      if (id.valid()) visit(id);
-    }
+    });
   }
 
   // Readers, plus one for the caller of inputs, weights and graph outputs, plus one that the maker holds while it runs.
@@ -152,7 +149,6 @@ class SessionPlanner {
     buffer.assumed = !bytes.has_value() || tensor.upper_bound;
     const size_t dot = tensor.name.rfind('.');
     if (fixed && dot != std::string::npos) buffer.module = tensor.name.substr(0, dot);
-    if (!fixed && tensor.producer.valid()) buffer.module = graph_.nodes[tensor.producer].module;
     if (is_output_[id]) buffer.kept_by = "output of the graph";
     return buffer;
   }
@@ -169,7 +165,6 @@ class SessionPlanner {
       scratch.bytes = bytes;
       scratch.begin = StepId(static_cast<int32_t>(step));
       scratch.end = StepId(static_cast<int32_t>(step) + 1);
-      scratch.module = node.module;
       program.buffers.Add(std::move(scratch));
     }
   }
@@ -181,7 +176,6 @@ class SessionPlanner {
       Step step;
       step.op = node.op;
       step.node = node.name;
-      step.module = node.module;
       program.steps.Add(std::move(step));
     }
     if (program.steps.empty()) program.steps.Add({});

@@ -86,6 +86,37 @@ std::string TorchText(const Platform& platform) { return platform.torch ? TextOf
 
 std::string TiedText(TiedMode tied) { return tied == TiedMode::kAuto ? "" : tied == TiedMode::kYes ? "yes" : "no"; }
 
+std::string UnitsText(const RankLayout& layout) { return layout.units.empty() ? "" : absl::StrCat(":", layout.units); }
+
+std::string DdpText(const RankLayout& layout) {
+  return layout.data == DataParallel::kDdp ? absl::StrCat(layout.ranks) : "";
+}
+
+std::string Zero1Text(const RankLayout& layout) {
+  return layout.data == DataParallel::kZero1 ? absl::StrCat(layout.ranks) : "";
+}
+
+std::string FsdpText(const RankLayout& layout) {
+  const bool one_mesh = layout.data == DataParallel::kFsdp && layout.replicas == 1;
+  return one_mesh ? absl::StrCat(layout.ranks, UnitsText(layout)) : "";
+}
+
+std::string HsdpText(const RankLayout& layout) {
+  return layout.replicas > 1 ? absl::StrCat(layout.replicas, "x", layout.ranks, UnitsText(layout)) : "";
+}
+
+std::string ReshardText(const RankLayout& layout) {
+  switch (layout.reshard) {
+    case Reshard::kDefault: break;
+    case Reshard::kYes: return "yes";
+    case Reshard::kNo: return "no";
+    case Reshard::kToSmallerMesh: return absl::StrCat(layout.reshard_ranks);
+  }
+  return "";
+}
+
+std::string TypeText(const std::optional<DType>& dtype) { return dtype ? std::string(NameOf(*dtype)) : ""; }
+
 std::string Unless(std::string_view absent, std::string_view text) {
   return std::string(text == absent ? std::string_view() : text);
 }
@@ -106,6 +137,7 @@ constexpr auto kOptions = [] {
   auto options = std::to_array<ReportedOption>({
 #define REPORTED(place, when, absent, separator, words)                                                     \
   "", place, when, absent, separator, [](const Workload& workload, const Enacted* enacted) -> std::string { \
+    [[maybe_unused]] const RankLayout& layout = workload.layout;                                            \
     [[maybe_unused]] const Run& run = workload.run;                                                         \
     [[maybe_unused]] const RuntimeRow& runtime = RuntimeOf(workload);                                       \
     (void)enacted;                                                                                          \
@@ -142,7 +174,7 @@ void AddSettings(const Run& run, bool recorded, const Enacted& enacted, Assumpti
       list.emplace_back(std::string(setting.option), std::move(value));
     }
   }
-  if (!recorded) list.emplace_back("margin", MarginText(ListsTensors(enacted.assumptions), run.training));
+  if (!recorded) list.emplace_back("margin", MarginText(MarginOf(ListingOf(enacted.assumptions), run.training)));
 }
 
 // What holds for training and inference alike.

@@ -1,8 +1,26 @@
 #include "analyzer/study/axis.h"
 
 #include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/graph/suggest.h"
 
 namespace onnx_mem {
+
+absl::Status CheckAxis(const Axis& axis, const ImportedModel& model) {
+  const std::map<std::string, int64_t>& dims = model.info.bound_dims;
+  if (axis.length.empty() || dims.contains(axis.length)) return absl::OkStatus();
+  std::vector<std::string> names = {std::string(kBatchAxis)};
+  for (const auto& [name, size] : dims) names.push_back(name);
+  const std::string near = DidYouMean(axis.length, names);
+  const std::string known = absl::StrCat("what can vary: ", absl::StrJoin(names, ", "));
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUnknownDim,
+                     absl::StrCat("--over ", axis.length, ": no such dimension"),
+                     {near.empty() ? known : absl::StrCat(known, ".  ", near)});
+}
 
 int64_t SizeAlong(const Axis& axis, const Bindings& bindings, const ImportedModel& model) {
   if (axis.length.empty()) return std::max<int64_t>(bindings.batch.value_or(model.info.file_batch), 1);

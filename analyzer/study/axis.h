@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
-#include "analyzer/graph/graph.h"
+#include "absl/status/status.h"
+#include "analyzer/graph/dag.h"
 #include "analyzer/onnx/build/import.h"
 
 namespace onnx_mem {
@@ -13,6 +15,12 @@ namespace onnx_mem {
 struct Axis {
   std::string length = {};  // as --dim names it; "": the batch, dim 0 of every input
 };
+inline constexpr std::string_view kBatchAxis = "batch";  // what questions and answers call that one
+
+inline Axis AxisNamed(std::string_view name) { return {name == kBatchAxis ? std::string() : std::string(name)}; }
+
+// Errors: unknown-dim where the model has no such dimension that can vary.
+absl::Status CheckAxis(const Axis& axis, const ImportedModel& model);
 
 // Where `bindings` stand along it. `model` is what was imported with them.
 int64_t SizeAlong(const Axis& axis, const Bindings& bindings, const ImportedModel& model);

@@ -7,6 +7,8 @@
 #include "absl/strings/string_view.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/timeline.h"
+#include "analyzer/parallel/data_parallel.h"
+#include "analyzer/parallel/rank_note.h"
 #include "analyzer/runtimes/figures.h"
 #include "analyzer/runtimes/runtime.h"
 #include "analyzer/study/assumption_list.h"
@@ -121,7 +123,7 @@ absl::StatusOr<Shared<Lowered>> Study::Lower(const Bindings& bindings, const Run
 }
 
 absl::StatusOr<Shared<Enacted>> Study::Enact(const Workload& workload) {
-  RunKey key{workload.bindings, OneRun(workload).run};
+  RunKey key{workload.bindings, EnactedRun(OneRun(workload).run, workload.layout)};
   if (const auto* known = enacted_.Find(key)) return *known;
   ASSIGN_OR_RETURN(const Shared<Lowered> lowered, Lower(key.bindings, key.run));
   ASSIGN_OR_RETURN(Enacted enacted, EnactLowered(*lowered, key.run));
@@ -135,7 +137,7 @@ absl::StatusOr<Shared<RunFigures>> Study::Figures(const Workload& workload) {
   if (const auto* known = figures_.Find(key)) return *known;
   ASSIGN_OR_RETURN(const Shared<Enacted> enacted, Enact(key));
   ASSIGN_OR_RETURN(RunFigures figures,
-                   key.run.training ? TrainingFigures(*enacted, key) : RuntimeOf(key).inference(*model, *enacted, key));
+                   key.run.training ? TrainingFigures(*enacted, key) : RuntimeOf(key).inference(*model, enacted, key));
   return figures_.Keep(std::move(key), std::make_shared<const RunFigures>(std::move(figures)));
 }
 
@@ -146,7 +148,8 @@ absl::StatusOr<int64_t> Study::PeakBytes(const Workload& workload) {
     return figures->peak_bytes;
   }
   ASSIGN_OR_RETURN(const Shared<Enacted> enacted, Enact(one));
-  return one.run.training ? TrainingPeak(*enacted, one) : ComputeTimeline(enacted->program).peak_bytes;
+  if (one.run.training) return TrainingPeak(*enacted, one);
+  return ComputeTimeline(enacted->program).peak_bytes;
 }
 
 absl::Status Study::Widen(const Workload& workload, Ends ends, const MemoryProgram& program, Peak peak,
@@ -157,10 +160,12 @@ absl::Status Study::Widen(const Workload& workload, Ends ends, const MemoryProgr
   ASSIGN_OR_RETURN(const Shared<Enacted> enacted, Enact(own));
   RETURN_IF_ERROR(WidenByLibraries(*enacted, own, program, figures));
   if (ends == Ends::kOfLibraries) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const Shared<Lowered> lowered, Lower(own.bindings, own.run));
+  ASSIGN_OR_RETURN(const Shared<Lowered> lowered, Lower(own.bindings, EnactedRun(own.run, own.layout)));
   constexpr size_t kMostNodes = 20'000;  // a second's work; of more the interval is not known
   if (own.run.training && lowered->graph.nodes.size() > kMostNodes) return absl::OkStatus();
-  const auto lower_for = [&](const Run& run) { return LowerFound(imported->model->graph, imported->source, run); };
+  const auto lower_for = [&](const Run& run) {
+    return LowerFound(imported->model->graph, imported->source, EnactedRun(run, own.layout));
+  };
   ASSIGN_OR_RETURN(const PeakBounds bounds, BoundRun(*lowered, own, peak, lower_for, diagnostics));
   WidenByFile(bounds, figures);
   return absl::OkStatus();
@@ -175,7 +180,7 @@ absl::StatusOr<Need> Study::NeedOf(const Workload& workload) {
   if (one.run.training) diagnostics = model->diagnostics;
   diagnostics.insert(diagnostics.end(), enacted->diagnostics.begin(), enacted->diagnostics.end());
   PeakFigures wide = *figures;
-  RETURN_IF_ERROR(Widen(one, Ends::kOfFile, figures->program, PeakOf(*figures), diagnostics, wide));
+  RETURN_IF_ERROR(Widen(one, Ends::kOfFile, *figures->program, PeakOf(*figures), diagnostics, wide));
   return Need{wide.device_low_bytes, wide.device_bytes, wide.device_high_bytes};
 }
 
@@ -189,6 +194,10 @@ absl::Status Study::AddTraining(const Workload& workload, Analysis& analysis) {
   const bool at_least = IsLowerBound(analysis.diagnostics) || HasOpaqueBodies(analysis.diagnostics);
   analysis.parts.push_back({kTrainingPart, WithAtLeast(at_least, std::move(figures))});
   WarnIfNothingIsTrained(one.run, *enacted, analysis.diagnostics);
+  if (IsSpread(one.layout)) {
+    ASSIGN_OR_RETURN(Diagnostic note, RankNote(*enacted, one.layout));
+    analysis.diagnostics.push_back(std::move(note));
+  }
   FillAssumptions(workload, *enacted, analysis);
   return absl::OkStatus();
 }
@@ -228,11 +237,11 @@ absl::StatusOr<Analysis> Study::AskUpTo(Ends ends, const Workload& workload) {
     auto wide = std::make_shared<RunFigures>(*part.figures);
     const Workload one = OneRun(workload, ModeOf(part));
     if (one.run.training) {
-      RETURN_IF_ERROR(Widen(one, ends, wide->program, PeakOf(*wide), analysis.diagnostics, *wide));
+      RETURN_IF_ERROR(Widen(one, ends, *wide->program, PeakOf(*wide), analysis.diagnostics, *wide));
     } else {
       ASSIGN_OR_RETURN(const Shared<Enacted> enacted, Enact(one));
       std::vector<Diagnostic> findings = enacted->diagnostics;  // whose details are of training
-      RETURN_IF_ERROR(Widen(one, Ends::kOfFile, wide->program, PeakOf(*wide), findings, *wide));
+      RETURN_IF_ERROR(Widen(one, Ends::kOfFile, *wide->program, PeakOf(*wide), findings, *wide));
       AddPlannedAhead(model->graph, *wide);
     }
     part.figures = std::move(wide);

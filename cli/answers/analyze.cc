@@ -102,12 +102,23 @@ absl::StatusOr<Limit> BudgetOf(Study& study, Workload workload, const Options& o
   return BudgetLimit(options, without->device_bytes, "without the plan");
 }
 
+// The cards, and --budget.
+absl::StatusOr<std::vector<Limit>> LimitsOfRuns(Study& study, const Workload& workload, const Options& options,
+                                                const std::vector<Card>& cards, const std::vector<RunSummary>& runs) {
+  const auto runs_on = [&](const Card& card) { return RunsOnCard(study, workload, options, card); };
+  ASSIGN_OR_RETURN(std::vector<Limit> limits, LimitsOnCards(cards, runs, options.units, runs_on));
+  if (!HasBudget(options)) return limits;
+  ASSIGN_OR_RETURN(Limit budget, BudgetOf(study, workload, options, runs.front()));
+  limits.push_back(std::move(budget));
+  return limits;
+}
+
 bool IsAdvised(const Export& written) { return FormatNamed(written.format)->advises; }
 
 bool WantsAdvice(const Options& options) {
   const bool shown = !options.quiet || std::any_of(options.exports.begin(), options.exports.end(), IsAdvised);
   return options.batches.size() <= 1 && shown && options.by == By::kNone && !FormatNamed(options.format)->one_run &&
-         RuntimeOf(options.workload).eager;
+         RuntimeOf(options.workload).eager && !IsSpread(options.workload.layout);
 }
 
 // Advice takes some forty enactments, and the checkpoints of a plan: two seconds for a graph of this size.
@@ -152,7 +163,7 @@ Table SavingsOf(Study& study, Workload workload, const Options& options, const G
   return savings.ok() ? SavingsTable(*savings) : Table{};
 }
 
-// For Answered::savings.
+// For Answer::savings.
 std::function<Table(Advice)> SavingsLater(std::shared_ptr<Study> study, const Workload& workload,
                                           const Options& options, const absl::StatusOr<Gpu>& card) {
   return [study = std::move(study), workload, options, card,
@@ -172,7 +183,7 @@ absl::Status CheckNamed(const Options& options, const Clock& clock, Analysis& an
     analysis.diagnostics.push_back(std::move(warning));
   }
   if (const RunFigures* figures = MainFigures(analysis)) {
-    for (Diagnostic& warning : UnmatchedTimes(clock, figures->program)) {
+    for (Diagnostic& warning : UnmatchedTimes(clock, *figures->program)) {
       analysis.diagnostics.push_back(std::move(warning));
     }
   }
@@ -194,6 +205,33 @@ absl::Status WriteWholeReport(ReportRequest request, const Options& options, con
   return WriteExports(report, options);
 }
 
+// What the analysis of the first batch has to say beside its figures.
+absl::Status AddFindings(Study& study, Workload workload, const Options& requested, const Options& options,
+                         const std::shared_ptr<const ModelFile>& file, const Clock& clock, Analysis& analysis) {
+  RETURN_IF_ERROR(CheckNamed(options, clock, analysis));
+  std::vector<Diagnostic>& findings = analysis.diagnostics;
+  if (analysis.inference() != nullptr && analysis.inference()->session && options.batches.size() <= 1) {
+    workload.bindings.batch = BatchesOf(options).front();
+    std::optional<Diagnostic> note = ArenaNote(study, workload, *analysis.inference(), options.units);
+    if (note) findings.push_back(*std::move(note));
+  }
+  if (WantsAdvice(options) && IsTooLargeForAdvice(*analysis.graph)) findings.push_back(NoAdviceNote(*analysis.graph));
+  if (const auto note = RuntimeNote(requested, options, {file}, {""})) findings.push_back(*note);
+  return absl::OkStatus();
+}
+
+ReportRequest RequestOf(const Options& options, const std::shared_ptr<const ModelFile>& file, const Clock& clock,
+                        std::vector<Limit> limits) {
+  ReportRequest request;
+  request.by = options.by;
+  request.verbose = options.verbose;
+  request.limits = std::move(limits);
+  request.clock = &clock;
+  request.file = file;
+  request.top = options.top;
+  return request;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Limit>> LimitsOf(const Options& options, const RunSummary& run) {
@@ -204,7 +242,7 @@ absl::StatusOr<std::vector<Limit>> LimitsOf(const Options& options, const RunSum
   return limits;
 }
 
-absl::StatusOr<Answered> AnswerAnalyze(const Options& requested, const OpenModels& open) {
+absl::StatusOr<Answer> AnswerAnalyze(const Options& requested, const OpenModels& open) {
   ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(requested, open, 0));
   const Options options = WithRuntimeOf(requested, {file});
   ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
@@ -219,43 +257,23 @@ absl::StatusOr<Answered> AnswerAnalyze(const Options& requested, const OpenModel
   }
   const auto study = std::make_shared<Study>(file);
   ASSIGN_OR_RETURN(Sweep sweep, AnalyzeBatches(*study, workload, options, lines_alone ? nullptr : &clock));
-  ASSIGN_OR_RETURN(std::vector<Limit> limits, LimitsOnCards(cards, sweep.runs, options.units, [&](const Card& card) {
-                     return RunsOnCard(*study, workload, options, card);
-                   }));
-  if (HasBudget(options)) {
-    ASSIGN_OR_RETURN(Limit budget, BudgetOf(*study, workload, options, sweep.runs.front()));
-    limits.push_back(std::move(budget));
-  }
-
+  ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsOfRuns(*study, workload, options, cards, sweep.runs));
   Analysis& analysis = *sweep.first;
-  RETURN_IF_ERROR(CheckNamed(options, clock, analysis));
-  const bool one = sweep.runs.size() == 1;
-  if (analysis.inference() != nullptr && analysis.inference()->session && one) {
-    workload.bindings.batch = BatchesOf(options).front();
-    std::optional<Diagnostic> note = ArenaNote(*study, workload, *analysis.inference(), options.units);
-    if (note) analysis.diagnostics.push_back(*std::move(note));
-  }
-  const bool advise = WantsAdvice(options) && !IsTooLargeForAdvice(*analysis.graph);
-  if (WantsAdvice(options) && !advise) analysis.diagnostics.push_back(NoAdviceNote(*analysis.graph));
-  if (const auto note = RuntimeNote(requested, options, {file}, {""})) analysis.diagnostics.push_back(*note);
+  RETURN_IF_ERROR(AddFindings(*study, workload, requested, options, file, clock, analysis));
   if (local && options.verbose) analysis.diagnostics.push_back(UseNote(local->gpu, options.units));
 
-  Answered answer;
+  Answer answer;
   answer.warnings = WarningsAmong(analysis.diagnostics);
   if (options.strict) RETURN_IF_ERROR(CheckStrict(answer.warnings));
-  if (advise) answer.savings = SavingsLater(study, workload, options, FindGpu(local ? local->gpu.name : options.gpu));
+  if (WantsAdvice(options) && !IsTooLargeForAdvice(*analysis.graph)) {
+    answer.savings = SavingsLater(study, workload, options, FindGpu(local ? local->gpu.name : options.gpu));
+  }
   const bool drawn = !options.quiet && FormatNamed(options.format)->every_step;
-  ReportRequest request;
-  request.by = options.by;
-  request.verbose = options.verbose;
-  request.limits = limits;
-  request.clock = &clock;
-  request.file = file;
-  request.top = options.top;
+  ReportRequest request = RequestOf(options, file, clock, limits);
   RETURN_IF_ERROR(WriteWholeReport(request, options, sweep, answer.savings));
   request.tables = drawn ? Tables::kAll : lines_alone ? Tables::kNone : Tables::kShown;
   answer.report = BuildReport(request, std::move(sweep.runs), sweep.beyond, analysis);
-  if (drawn && one) std::get<AnalyzePart>(answer.report.part).analysis = sweep.first;
+  if (drawn && answer.report.runs.size() == 1) std::get<AnalyzePart>(answer.report.part).analysis = sweep.first;
   answer.yes = IsYes(VerdictOf(answer.report.runs, limits), options.strict);
   answer.analysis = std::move(sweep.first);
   answer.study = study;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -32,9 +33,10 @@ absl::StatusOr<std::shared_ptr<const ModelFile>> OpenModel(const std::string& pa
 // How much of the advice is to be shown: all, or what the first screen has room for, in half the time.
 enum class Advice { kWhole, kFirstScreen };
 
-struct Answered {
+struct Answer {
+  std::string text = {};  // for standard output; of a report only once a command shows it
   Report report = {};
-  std::vector<Diagnostic> warnings = {};
+  std::vector<Diagnostic> warnings = {};               // for standard error
   bool yes = true;                                     // within every limit that was requested
   std::shared_ptr<const Analysis> analysis = nullptr;  // analyze: of the first batch, with all notes
   std::shared_ptr<Study> study = nullptr;              // analyze: of its model
@@ -49,22 +51,22 @@ struct Answered {
 // Each writes the files of options.exports. Errors: those of the options' values, of the model and of the analysis.
 
 // One model, at one batch or several.
-absl::StatusOr<Answered> AnswerAnalyze(const Options& options, const OpenModels& open = {});
+absl::StatusOr<Answer> AnswerAnalyze(const Options& options, const OpenModels& open = {});
 
 // A report that was saved, shown again: its figures and what it assumed, held against the limits that are requested.
 bool AsksForSaved(const Options& options);
-absl::StatusOr<Answered> AnswerSaved(const Options& options);
+absl::StatusOr<Answer> AnswerSaved(const Options& options);
 
 // With options.emit, a plan to emit and no file to write, the report is not completed.
-absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& open = {});
+absl::StatusOr<Answer> AnswerPlan(const Options& options, const OpenModels& open = {});
 
-absl::StatusOr<Answered> AnswerFit(const Options& options, const OpenModels& open = {});
+absl::StatusOr<Answer> AnswerFit(const Options& options, const OpenModels& open = {});
 
-absl::StatusOr<Answered> AnswerCompare(const Options& options, const OpenModels& open = {});
+absl::StatusOr<Answer> AnswerCompare(const Options& options, const OpenModels& open = {});
 
 // Whether a comparison is with what a run took: --measured, or a snapshot of PyTorch's allocator as the second operand.
 bool AsksForMeasured(const Options& options);
-absl::StatusOr<Answered> AnswerMeasured(const Options& options, const OpenModels& open = {});
+absl::StatusOr<Answer> AnswerMeasured(const Options& options, const OpenModels& open = {});
 
 // What --gpu, --gpu-memory and --budget hold `run` against, whose figures are the same on every card.
 absl::StatusOr<std::vector<Limit>> LimitsOf(const Options& options, const RunSummary& run);

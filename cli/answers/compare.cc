@@ -179,57 +179,73 @@ std::vector<Diagnostic> OverBudget(const Comparison& comparison, const Options& 
   return warnings;
 }
 
-}  // namespace
-
-absl::StatusOr<Answered> AnswerCompare(const Options& given, const OpenModels& open) {
-  if (AsksForMeasured(given)) return AnswerMeasured(given, open);
-  RETURN_IF_ERROR(CheckCompare(given));
-  ASSIGN_OR_RETURN(std::vector<SideRequest> requests, RequestsOf(given));
-  ASSIGN_OR_RETURN(const Files opened, FilesOf(given, open));
-  const Options options = given.like_base ? given : WithRuntimeOf(given, opened);
+// The sides in the order of the operands, and what each was made from.
+struct Sides {
   std::vector<ComparedSide> sides;
-  std::vector<std::shared_ptr<Study>> studies;  // of the sides; null for a saved report
-  Answered answer;
-  ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
-  Workload workload = cards.empty() ? options.workload : OnCard(options.workload, cards.front());
+  std::vector<std::shared_ptr<Study>> studies;  // null for a saved report
   std::vector<std::vector<Parameter>> models;
+  Workload workload;  // under which models are analyzed
+};
+
+absl::StatusOr<Sides> SidesOf(std::vector<SideRequest>& requests, const Files& opened, const Options& options) {
+  ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
+  const auto on_card = [&](const Workload& workload) {
+    return cards.empty() ? workload : OnCard(workload, cards.front());
+  };
+  Sides all{{}, {}, {}, on_card(options.workload)};
   std::optional<int64_t> saved_batch;  // a model without a batch of its own takes that of a report before it
   for (SideRequest& request : requests) {
     const std::shared_ptr<const ModelFile>& file = opened[request.operand];
     if (file == nullptr) {
       ASSIGN_OR_RETURN(ComparedSide side, ReadSavedReport(request.path, request.batch));
       saved_batch = side.report.runs.front().batch;
-      if (sides.empty() && options.like_base) {
+      if (all.sides.empty() && options.like_base) {
         Options like = options;
         RETURN_IF_ERROR(TakeOver(side, like));
-        workload = cards.empty() ? like.workload : OnCard(like.workload, cards.front());
+        all.workload = on_card(like.workload);
       }
-      studies.push_back(nullptr);
-      sides.push_back(std::move(side));
+      all.studies.push_back(nullptr);
+      all.sides.push_back(std::move(side));
       continue;
     }
     if (!request.batch) request.batch = saved_batch;
-    studies.push_back(std::make_shared<Study>(file));
-    ASSIGN_OR_RETURN(ComparedSide side, SideOf(*studies.back(), request, workload, options, models));
-    sides.push_back(std::move(side));
+    all.studies.push_back(std::make_shared<Study>(file));
+    ASSIGN_OR_RETURN(ComparedSide side, SideOf(*all.studies.back(), request, all.workload, options, all.models));
+    all.sides.push_back(std::move(side));
   }
-  for (size_t i = 1; i < sides.size(); ++i) RETURN_IF_ERROR(CheckSameAssumptions(sides.front(), sides[i]));
-  if (!models.empty()) RETURN_IF_ERROR(CheckFreeze(options.workload.run, models));
-  answer.warnings = WarningsOf(sides);
+  for (size_t i = 1; i < all.sides.size(); ++i) RETURN_IF_ERROR(CheckSameAssumptions(all.sides.front(), all.sides[i]));
+  if (!all.models.empty()) RETURN_IF_ERROR(CheckFreeze(options.workload.run, all.models));
+  return all;
+}
+
+// Beside a head in half precision: the base under autocast of its type.
+absl::Status AddAutocast(Study* base, const SideRequest& request, Workload workload, Comparison& comparison) {
+  comparison.amp_dtype = HalfTypeOfHeads(comparison);
+  if (comparison.amp_dtype == DType::kUnknown || base == nullptr || Asks(workload)) return absl::OkStatus();
+  workload.run.autocast = comparison.amp_dtype;
+  ASSIGN_OR_RETURN(const Analysis amp, AnalyzeSide(*base, request, std::move(workload), &Study::Ask));
+  comparison.base_amp = Summarize(amp);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Answer> AnswerCompare(const Options& given, const OpenModels& open) {
+  if (AsksForMeasured(given)) return AnswerMeasured(given, open);
+  RETURN_IF_ERROR(CheckCompare(given));
+  ASSIGN_OR_RETURN(std::vector<SideRequest> requests, RequestsOf(given));
+  ASSIGN_OR_RETURN(const Files opened, FilesOf(given, open));
+  const Options options = given.like_base ? given : WithRuntimeOf(given, opened);
+  ASSIGN_OR_RETURN(Sides all, SidesOf(requests, opened, options));
+  Answer answer;
+  answer.warnings = WarningsOf(all.sides);
   if (options.strict) RETURN_IF_ERROR(CheckStrict(answer.warnings));
   if (const auto note = RuntimeNote(given, options, opened, options.operands)) answer.warnings.push_back(*note);
-  ComparedSide base = std::move(sides.front());
-  sides.erase(sides.begin());
-  auto comparison = std::make_shared<Comparison>(Compare(std::move(base), std::move(sides)));
-  comparison->amp_dtype = HalfTypeOfHeads(*comparison);
-  if (comparison->amp_dtype != DType::kUnknown && studies.front() && !Asks(options.workload)) {
-    Workload autocast = options.workload;
-    autocast.run.autocast = comparison->amp_dtype;
-    ASSIGN_OR_RETURN(const Analysis amp,
-                     AnalyzeSide(*studies.front(), requests.front(), std::move(autocast), &Study::Ask));
-    comparison->base_amp = Summarize(amp);
-  }
-  ASSIGN_OR_RETURN(comparison->limits, LimitsOfSides(*comparison, requests, studies, workload, options));
+  ComparedSide base = std::move(all.sides.front());
+  all.sides.erase(all.sides.begin());
+  auto comparison = std::make_shared<Comparison>(Compare(std::move(base), std::move(all.sides)));
+  RETURN_IF_ERROR(AddAutocast(all.studies.front().get(), requests.front(), options.workload, *comparison));
+  ASSIGN_OR_RETURN(comparison->limits, LimitsOfSides(*comparison, requests, all.studies, all.workload, options));
   if (options.max_increase_percent) comparison->gate = CheckGate(*comparison, *options.max_increase_percent);
   Report& report = answer.report;
   report.command = options.command;

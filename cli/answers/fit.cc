@@ -12,6 +12,7 @@
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/run/work.h"
+#include "analyzer/study/axis.h"
 #include "analyzer/study/study.h"
 #include "cli/answers/advice_tables.h"
 #include "cli/answers/answers.h"
@@ -23,6 +24,7 @@
 #include "cli/answers/unmatched.h"
 #include "cli/options/option_values.h"
 #include "cli/present.h"
+#include "planner/advice/fewest_ranks.h"
 #include "report/analyze/report.h"
 
 namespace onnx_mem {
@@ -56,14 +58,14 @@ struct MeasuredCard {
 
 class CardNeeds {
  public:
-  explicit CardNeeds(Study& study) : study_(study) {}
+  CardNeeds(Study& study, Axis axis) : study_(study), axis_(std::move(axis)) {}
 
   absl::StatusOr<MeasuredCard*> Of(const Card& card, const Workload& workload) {
     for (MeasuredCard& measured : measured_) {
       if (measured.mode == workload.mode && RunsAlike(measured.card, card)) return &measured;
     }
     MeasuredCard measured{card, workload.mode, {}, std::nullopt};
-    ASSIGN_OR_RETURN(BatchNeeds batches, BatchNeeds::Create(study_, workload));
+    ASSIGN_OR_RETURN(BatchNeeds batches, BatchNeeds::Create(study_, workload, axis_));
     if (const absl::StatusOr<Need> requested = batches.At(batches.start()); requested.ok()) {
       measured.requested = *requested;
       measured.batches = std::move(batches);
@@ -76,10 +78,11 @@ class CardNeeds {
 
  private:
   Study& study_;
+  Axis axis_;
   std::deque<MeasuredCard> measured_;
 };
 
-absl::StatusOr<CardFit> FitCard(CardNeeds& needs, const Workload& requested, const Card& target) {
+absl::StatusOr<CardFit> FitCard(Study& study, CardNeeds& needs, const Workload& requested, const Card& target) {
   CardFit card;
   card.name = target.name;
   card.memory_bytes = target.memory_bytes;
@@ -92,6 +95,9 @@ absl::StatusOr<CardFit> FitCard(CardNeeds& needs, const Workload& requested, con
     part.name = mode == Mode::kInference ? "inference" : "training";
     part.need = measured->requested;
     part.verdict = VerdictOf(part.need, target.usable_bytes);
+    if (IsSharded(workload.layout)) {
+      ASSIGN_OR_RETURN(part.ranks, FindFewestRanks(study, workload, target.usable_bytes));
+    }
     if (!measured->batches) continue;
     absl::StatusOr<BatchEdges> edges = FindBatchEdges(*measured->batches, target.usable_bytes);
     if (!edges.ok() && !work::HasLeft()) return edges.status();
@@ -115,7 +121,7 @@ absl::StatusOr<Table> Together(Study& study, const Workload& workload, const Car
 }
 
 // What is requested, its part without cards.
-absl::StatusOr<Report> StartReport(Study& study, const Options& options, Workload workload) {
+absl::StatusOr<Report> StartReport(Study& study, const Options& options, const Axis& axis, Workload workload) {
   workload.mode = PartsOf(workload.mode).front();
   ASSIGN_OR_RETURN(const Analysis analysis, study.Expected(workload));
   RETURN_IF_ERROR(CheckNames(options.workload.run, *analysis.graph));
@@ -127,13 +133,39 @@ absl::StatusOr<Report> StartReport(Study& study, const Options& options, Workloa
   report.bound_dims = analysis.info.bound_dims;
   report.assumptions = analysis.assumptions;
   report.notes = analysis.diagnostics;
-  report.part = FitPart{.batch = analysis.batch};
+  ASSIGN_OR_RETURN(const Shared<ImportedModel> model, study.Import(workload.bindings));
+  RETURN_IF_ERROR(CheckAxis(axis, *model));
+  report.part =
+      FitPart{.batch = analysis.batch, .over = options.over, .size = SizeAlong(axis, workload.bindings, *model)};
   return report;
+}
+
+// What makes the first card that is too small fit, in tables of `report`.
+absl::StatusOr<std::vector<FitWay>> AddWays(Study& study, Workload workload, const Axis& axis,
+                                            const std::vector<Card>& targets, Report& report) {
+  const std::vector<CardFit>& cards = std::get<FitPart>(report.part).cards;
+  size_t small = 0;
+  while (small < targets.size() && cards[small].parts.front().verdict != Verdict::kDoesNotFit) ++small;
+  std::vector<FitWay> ways;
+  // Advice is about one card.
+  if (small < targets.size() && !IsSpread(workload.layout)) {
+    const Card& target = targets[small];
+    workload = OnCard(std::move(workload), target);
+    workload.mode = PartsOf(workload.mode).front();
+    const AdviceRequest request{target.gpu ? &*target.gpu : nullptr, kPlanIterations};
+    ASSIGN_OR_RETURN(ways, WaysToFit(study, workload, target.usable_bytes, request, axis));
+    if (workload.mode == Mode::kTraining && work::HasLeft(work::kAdviceShare)) {
+      ASSIGN_OR_RETURN(Table together, Together(study, workload, target));
+      report.tables.push_back(std::move(together));
+    }
+  }
+  report.tables.push_back(WaysTable(ways, targets.size() > 1 && small < targets.size() ? targets[small].name : ""));
+  return ways;
 }
 
 }  // namespace
 
-absl::StatusOr<Answered> AnswerFit(const Options& given, const OpenModels& open) {
+absl::StatusOr<Answer> AnswerFit(const Options& given, const OpenModels& open) {
   if (given.batches.size() > 1) return UsageError("fit takes one --batch: it looks for the largest by itself");
   ASSIGN_OR_RETURN(const std::vector<Card> targets, TargetsOf(given));
   ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(given, open, 0));
@@ -142,40 +174,25 @@ absl::StatusOr<Answered> AnswerFit(const Options& given, const OpenModels& open)
   if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
   Study study(file);
   workload.bindings = WithBatchOption(study, workload.bindings);
-  ASSIGN_OR_RETURN(Report report, StartReport(study, options, workload));
+  const Axis axis = AxisNamed(options.over);
+  ASSIGN_OR_RETURN(Report report, StartReport(study, options, axis, workload));
   if (const auto note = RuntimeNote(given, options, {file}, {""})) report.notes.push_back(*note);
-  Answered answer;
+  Answer answer;
   answer.warnings = WarningsAmong(report.notes);
   if (options.strict) RETURN_IF_ERROR(CheckStrict(answer.warnings));
-  CardNeeds needs(study);
+  CardNeeds needs(study, axis);
   std::vector<CardFit>& cards = std::get<FitPart>(report.part).cards;
   for (const Card& target : targets) {
-    ASSIGN_OR_RETURN(CardFit card, FitCard(needs, workload, target));
+    ASSIGN_OR_RETURN(CardFit card, FitCard(study, needs, workload, target));
     answer.yes = answer.yes && IsYes(card.parts.front().verdict, options.strict);
     cards.push_back(std::move(card));
   }
   ASSIGN_OR_RETURN(std::optional<Diagnostic> arena,
                    BetterArena(study, OnCard(workload, targets.front()), targets.front().usable_bytes, options.units));
   if (arena) report.notes.push_back(*std::move(arena));
-  // Ways for the first card that is too small.
-  size_t small = 0;
-  while (small < targets.size() && cards[small].parts.front().verdict != Verdict::kDoesNotFit) ++small;
-  std::vector<FitWay> ways;
-  if (small < targets.size()) {
-    const Card& target = targets[small];
-    workload = OnCard(std::move(workload), target);
-    workload.mode = PartsOf(workload.mode).front();
-    const AdviceRequest request{target.gpu ? &*target.gpu : nullptr, kPlanIterations};
-    ASSIGN_OR_RETURN(ways, WaysToFit(study, workload, target.usable_bytes, request));
-  }
-  if (small < targets.size() && workload.mode == Mode::kTraining && work::HasLeft(work::kAdviceShare)) {
-    ASSIGN_OR_RETURN(Table together, Together(study, workload, targets[small]));
-    report.tables.push_back(std::move(together));
-  }
-  report.tables.push_back(WaysTable(ways, targets.size() > 1 && small < targets.size() ? targets[small].name : ""));
+  ASSIGN_OR_RETURN(answer.ways, AddWays(study, workload, axis, targets, report));
   RETURN_IF_ERROR(WriteExports(report, options));
   answer.report = std::move(report);
-  answer.ways = std::move(ways);
   return answer;
 }
 

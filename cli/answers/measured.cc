@@ -11,10 +11,11 @@
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/timeline.h"
+#include "analyzer/snapshot/peak.h"
+#include "analyzer/snapshot/snapshot.h"
 #include "analyzer/study/study.h"
 #include "cli/answers/answers.h"
 #include "cli/answers/batch_dim.h"
-#include "cli/files/snapshot.h"
 #include "cli/options/option_values.h"
 #include "cli/present.h"
 #include "report/analyze/report.h"
@@ -24,34 +25,33 @@ namespace {
 
 bool IsSnapshot(const std::string& path) { return absl::EndsWith(path, ".pickle") || absl::EndsWith(path, ".pkl"); }
 
-// A block and a tensor are taken for each other where the allocator gives them the same size.
-int64_t BlockBytes(int64_t bytes) { return (bytes + 511) / 512 * 512; }
+// A block and a tensor are taken for each other where the allocator gives them the same size: InBlocks.
 
 struct Match {
   BytesByCategory predicted = {};
   BytesByCategory found = {};
-  std::vector<SnapshotBlock> unexplained;
+  std::vector<PeakBlock> unexplained;
   std::vector<const Buffer*> missing;
 };
 
-Match MatchBlocks(const RunFigures& figures, const Snapshot& snapshot) {
+Match MatchBlocks(const RunFigures& figures, const SnapshotPeak& peak) {
   Match match;
   std::multimap<int64_t, const Buffer*> open;  // by size, in the program's order
-  for (BufferId id : LiveAt(figures.program, figures.timeline.peak_step)) {
-    const Buffer& buffer = figures.program.buffers[id];
+  for (BufferId id : LiveAt(*figures.program, figures.timeline.peak_step)) {
+    const Buffer& buffer = figures.program->buffers[id];
     if (buffer.bytes == 0) continue;
-    open.emplace(BlockBytes(buffer.bytes), &buffer);
+    open.emplace(InBlocks(buffer.bytes), &buffer);
     match.predicted[static_cast<size_t>(buffer.category)] += buffer.bytes;
   }
   match.predicted[static_cast<size_t>(Category::kWorkspace)] = figures.workspace_bytes;
   int64_t workspaces = figures.workspace_blocks;
   const int64_t workspace = workspaces == 0 ? 0 : figures.workspace_bytes / workspaces;
-  for (const SnapshotBlock& block : snapshot.blocks) {
-    const auto same = open.find(BlockBytes(block.bytes));
+  for (const PeakBlock& block : peak.blocks) {
+    const auto same = open.find(InBlocks(block.bytes));
     if (same != open.end()) {
       match.found[static_cast<size_t>(same->second->category)] += block.bytes;
       open.erase(same);
-    } else if (workspaces > 0 && BlockBytes(block.bytes) == BlockBytes(workspace)) {
+    } else if (workspaces > 0 && InBlocks(block.bytes) == InBlocks(workspace)) {
       match.found[static_cast<size_t>(Category::kWorkspace)] += block.bytes;
       --workspaces;
     } else {
@@ -67,7 +67,7 @@ Cell RelativeError(int64_t predicted, int64_t measured) {
   return static_cast<double>(predicted - measured) / static_cast<double>(measured);
 }
 
-Table FiguresTable(const RunFigures& figures, const std::optional<Snapshot>& snapshot,
+Table FiguresTable(const RunFigures& figures, const std::optional<SnapshotPeak>& peak,
                    const std::optional<int64_t>& allocated_bytes) {
   Table table{"measured",
               "Prediction against reality",
@@ -84,15 +84,15 @@ Table FiguresTable(const RunFigures& figures, const std::optional<Snapshot>& sna
     table.rows.push_back({std::move(figure), predicted, measured, predicted - measured,
                           RelativeError(predicted, measured), std::move(source)});
   };
-  if (snapshot) add("tensors alive", figures.peak_bytes, snapshot->requested_peak_bytes, "bytes asked for at once");
-  if (snapshot) {
-    add("allocated", figures.allocated_peak_bytes, snapshot->allocated_peak_bytes, "blocks of 512 bytes in use");
+  if (peak) add("tensors alive", figures.peak_bytes, peak->requested_bytes, "bytes asked for at once");
+  if (peak) {
+    add("allocated", figures.allocated_peak_bytes, peak->allocated_bytes, "blocks of 512 bytes in use");
   }
   if (allocated_bytes) {
     add("allocated", figures.allocated_peak_bytes, *allocated_bytes, "torch.cuda.max_memory_allocated()");
   }
-  if (snapshot) {
-    add("reserved", figures.reserved_peak_bytes, snapshot->reserved_peak_bytes, "segments of the allocator");
+  if (peak) {
+    add("reserved", figures.reserved_peak_bytes, peak->reserved_bytes, "segments of the allocator");
   }
   return table;
 }
@@ -113,7 +113,7 @@ Table CategoriesTable(const Match& match) {
 }
 
 // Blocks of one place and size are one row.
-Table UnexplainedTable(const Match& match) {
+Table UnexplainedTable(const Match& match, const AllocatorSnapshot& snapshot) {
   Table table{
       "unexplained",
       "Blocks at the peak that nobody explains",
@@ -121,7 +121,7 @@ Table UnexplainedTable(const Match& match) {
       {},
       2};
   std::map<std::pair<std::string, int64_t>, int64_t> counts;
-  for (const SnapshotBlock& block : match.unexplained) ++counts[{block.where, block.bytes}];
+  for (const PeakBlock& block : match.unexplained) ++counts[{WhereText(snapshot, block.stack), block.bytes}];
   for (const auto& [block, count] : counts) {
     table.rows.push_back({block.first.empty() ? "(no stack recorded)" : block.first, count, count * block.second});
   }
@@ -140,13 +140,20 @@ Table MissingTable(const Match& match) {
   return table;
 }
 
+Diagnostic NoHistoryNote() {
+  Diagnostic note{.code = Code::kNoHistory, .severity = Severity::kNote, .count = 1};
+  note.message = "the snapshot has no history: its peak is the moment at which it was taken";
+  note.details = {"try: torch.cuda.memory._record_memory_history() before the step"};
+  return note;
+}
+
 }  // namespace
 
 bool AsksForMeasured(const Options& options) {
   return options.measured_bytes.has_value() || (options.operands.size() == 2 && IsSnapshot(options.operands[1]));
 }
 
-absl::StatusOr<Answered> AnswerMeasured(const Options& options, const OpenModels& open) {
+absl::StatusOr<Answer> AnswerMeasured(const Options& options, const OpenModels& open) {
   const size_t operands = options.measured_bytes ? 1 : 2;
   if (options.operands.size() != operands || options.batches.size() > 1) {
     return UsageError(
@@ -157,7 +164,7 @@ absl::StatusOr<Answered> AnswerMeasured(const Options& options, const OpenModels
     return UsageError("a measurement is held against the prediction, not against a card",
                       {"why: onnx-mem MODEL --gpu NAME holds the prediction against a card"});
   }
-  std::optional<Snapshot> snapshot;
+  std::optional<AllocatorSnapshot> snapshot;
   if (!options.measured_bytes) {
     ASSIGN_OR_RETURN(snapshot, ReadSnapshot(options.operands[1]));
   }
@@ -166,7 +173,7 @@ absl::StatusOr<Answered> AnswerMeasured(const Options& options, const OpenModels
   if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
   ASSIGN_OR_RETURN(const Analysis analysis, Study(file).Expected(workload));
   const RunFigures& figures = *MainFigures(analysis);
-  Answered answer;
+  Answer answer;
   Report& report = answer.report;
   report.command = options.command;
   report.model = SummarizeModel(analysis);
@@ -174,18 +181,14 @@ absl::StatusOr<Answered> AnswerMeasured(const Options& options, const OpenModels
   report.top = options.top.value_or(kDefaultTop);
   report.top_given = options.top.has_value();
   report.shown_table = "measured";
-  report.tables.push_back(FiguresTable(figures, snapshot, options.measured_bytes));
+  const std::optional<SnapshotPeak> peak = snapshot ? std::optional(PeakOf(*snapshot)) : std::nullopt;
+  report.tables.push_back(FiguresTable(figures, peak, options.measured_bytes));
   if (snapshot) {
-    const Match match = MatchBlocks(figures, *snapshot);
+    const Match match = MatchBlocks(figures, *peak);
     report.tables.push_back(CategoriesTable(match));
-    report.tables.push_back(UnexplainedTable(match));
+    report.tables.push_back(UnexplainedTable(match, *snapshot));
     report.tables.push_back(MissingTable(match));
-    if (snapshot->events == 0) {
-      Diagnostic note{.code = Code::kNoHistory, .severity = Severity::kNote, .count = 1};
-      note.message = "the snapshot has no history: its peak is the moment at which it was taken";
-      note.details = {"try: torch.cuda.memory._record_memory_history() before the step"};
-      report.notes.push_back(std::move(note));
-    }
+    if (snapshot->events.empty()) report.notes.push_back(NoHistoryNote());
   }
   RETURN_IF_ERROR(WriteExports(report, options));
   return answer;

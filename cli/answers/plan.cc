@@ -88,8 +88,8 @@ absl::StatusOr<Analysis> AnalyzeWith(Study& study, Workload workload, const Modu
 // Bytes alive, step by step: what AnalyzeWith would draw, without its allocator.
 absl::StatusOr<std::vector<int64_t>> CourseWith(const Lowered& lowered, const Workload& workload,
                                                 const ModulePlan& plan) {
-  ASSIGN_OR_RETURN(Enacted enacted, EnactLowered(lowered, RunWith(workload.run, plan)));
-  return TrainingCourse(std::move(enacted), workload);
+  ASSIGN_OR_RETURN(const Enacted enacted, EnactLowered(lowered, RunWith(workload.run, plan)));
+  return TrainingCourse(enacted, workload);
 }
 
 // What formats that draw every step want of each plan: the analysis with it, and the code that applies it.
@@ -125,9 +125,64 @@ absl::StatusOr<EmittedCode> EmitChosen(const ModelInfo& info, const Lowered& low
   return code;
 }
 
+// What the step takes without a plan, in what the budget limits.
+int64_t PresentBytes(const PlanRequest& request, const Analysis& baseline) {
+  const RunFigures& training = *baseline.training();
+  return request.budget_line == BudgetLine::kDevice ? training.device_bytes : training.peak_bytes;
+}
+
+// What is held against limits and drawn of the plans of `part`.
+absl::Status AddHeldAndDrawn(Study& study, const Workload& workload, const Options& options, const Limit& budget,
+                             const std::vector<Card>& cards, Analysis& baseline, PlanPart& part) {
+  const ModulePlan* const chosen = Chosen(part.answer);
+  if (chosen != nullptr && !chosen->segments.empty()) {
+    ASSIGN_OR_RETURN(const Shared<Lowered> lowered, study.Lower(workload.bindings, workload.run));
+    ASSIGN_OR_RETURN(part.live_bytes, CourseWith(*lowered, workload, *chosen));
+  }
+  std::vector<Limit> limits;
+  if (HasBudget(options)) limits.push_back(budget);
+  ASSIGN_OR_RETURN(part.held, VerdictsOfPlan(study, workload, part, limits, cards, options.units));
+  if (chosen == nullptr && part.request.budget_bytes && !options.max_batch) {
+    part.smaller_batch = FindSmallerBatch(study, workload, part.request, baseline.batch);
+  }
+  if (!DrawsSteps(options)) return absl::OkStatus();
+  RETURN_IF_ERROR(study.AddAddresses(workload, baseline));
+  ASSIGN_OR_RETURN(part.drawn, DrawPlans(study, workload, part.answer, part.request.clock.card.name));
+  part.baseline = std::make_shared<const Analysis>(baseline);
+  return absl::OkStatus();
+}
+
+// The analysis has reported what importing and lowering had to say; what is new is the planner's own.
+std::vector<Diagnostic> FindingsOf(const ImportedModel& model, const Options& options, const Analysis& baseline,
+                                   const PlanPart& part) {
+  std::vector<Diagnostic> findings = model.diagnostics;
+  findings.insert(findings.end(), part.answer.diagnostics.begin(), part.answer.diagnostics.end());
+  for (std::vector<Diagnostic> more : {UnmatchedTimes(part.request.clock, *baseline.training()->program),
+                                       UnmatchedPatterns(options.workload.run, baseline)}) {
+    std::move(more.begin(), more.end(), std::back_inserter(findings));
+  }
+  return findings;
+}
+
+Report ReportOf(const std::shared_ptr<const ModelFile>& file, const Options& options, const Analysis& baseline,
+                PlanPart part) {
+  ReportRequest request;
+  request.command = "plan";
+  request.file = file;
+  request.top = options.top;
+  request.verbose = options.verbose;
+  Report report = BuildReport(request, {Summarize(baseline)}, {}, baseline);
+  report.tables.push_back(CurveTable(part));
+  report.shown_table = report.tables.back().key;
+  report.top_given = options.top.has_value();
+  report.top = options.top.value_or(0);  // csv and md hold the whole curve
+  report.part = std::move(part);
+  return report;
+}
+
 }  // namespace
 
-absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& open) {
+absl::StatusOr<Answer> AnswerPlan(const Options& options, const OpenModels& open) {
   ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
   const Card* const smallest = SmallestOf(cards);
   ASSIGN_OR_RETURN(PlanRequest request, RequestOf(options, smallest));
@@ -147,14 +202,12 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
   ASSIGN_OR_RETURN(const Shared<Lowered> lowered, study.Lower(workload.bindings, workload.run));
   RETURN_IF_ERROR(CheckNames(options.workload.run, *baseline.graph));
   RETURN_IF_ERROR(CheckFreeze(options.workload.run, baseline));
-  const bool on_device = request.budget_line == BudgetLine::kDevice;
-  const int64_t present_bytes = on_device ? baseline.training()->device_bytes : baseline.training()->peak_bytes;
-  const Limit budget = BudgetLimit(options, present_bytes, "without a plan");
+  const Limit budget = BudgetLimit(options, PresentBytes(request, baseline), "without a plan");
   if (HasBudget(options)) request.budget_bytes = budget.bytes;
   part.request = request;
 
   ASSIGN_OR_RETURN(part.answer, PlanModel(study, workload, request));
-  Answered answer;
+  Answer answer;
   const ModulePlan* const chosen = Chosen(part.answer);
   if (chosen != nullptr) {
     answer.emit = [model, lowered, plans = part.answer, card = request.clock.card.name](std::string_view form) {
@@ -164,50 +217,13 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
     const bool settled = cards.size() < 2 && !options.strict;
     if (!options.emit.empty() && options.exports.empty() && settled) return answer;
   }
-  if (chosen != nullptr && !chosen->segments.empty()) {
-    ASSIGN_OR_RETURN(part.live_bytes, CourseWith(*lowered, workload, *chosen));
-  }
-  std::vector<Limit> limits;
-  if (HasBudget(options)) limits.push_back(budget);
-  ASSIGN_OR_RETURN(part.held, VerdictsOfPlan(study, workload, part, limits, cards, options.units));
-  if (!part.answer.chosen && request.budget_bytes && !options.max_batch) {
-    part.smaller_batch = FindSmallerBatch(study, workload, request, baseline.batch);
-  }
-  if (DrawsSteps(options)) {
-    RETURN_IF_ERROR(study.AddAddresses(workload, baseline));
-    ASSIGN_OR_RETURN(part.drawn, DrawPlans(study, workload, part.answer, request.clock.card.name));
-    part.baseline = std::make_shared<const Analysis>(baseline);
-  }
-  // The analysis has reported what importing and lowering had to say; what is new is the planner's own.
-  baseline.diagnostics = model->diagnostics;
-  baseline.diagnostics.insert(baseline.diagnostics.end(), part.answer.diagnostics.begin(),
-                              part.answer.diagnostics.end());
-  for (Diagnostic& warning : UnmatchedTimes(request.clock, baseline.training()->program)) {
-    baseline.diagnostics.push_back(std::move(warning));
-  }
-  for (Diagnostic& warning : UnmatchedPatterns(options.workload.run, baseline)) {
-    baseline.diagnostics.push_back(std::move(warning));
-  }
-
-  ReportRequest report_request;
-  report_request.command = "plan";
-  report_request.file = file;
-  report_request.top = options.top;
-  report_request.verbose = options.verbose;
-  Report report = BuildReport(report_request, {Summarize(baseline)}, {}, baseline);
-  report.tables.push_back(CurveTable(part));
-  report.shown_table = report.tables.back().key;
-  report.top = 0;  // csv and md hold the whole curve
-  report.top_given = options.top.has_value();
-  if (report.top_given) report.top = *options.top;
+  RETURN_IF_ERROR(AddHeldAndDrawn(study, workload, options, budget, cards, baseline, part));
+  baseline.diagnostics = FindingsOf(*model, options, baseline, part);
   answer.yes = part.answer.chosen.has_value();
   for (const PlanPart::Held& held : part.held) answer.yes = answer.yes && IsYes(held.verdict, options.strict);
-  report.part = std::move(part);
+  Report report = ReportOf(file, options, baseline, std::move(part));
   if (!options.exports.empty()) RETURN_IF_ERROR(WriteExports(report, options));
-
-  for (const Diagnostic& diagnostic : report.notes) {
-    if (diagnostic.severity == Severity::kWarning) answer.warnings.push_back(diagnostic);
-  }
+  answer.warnings = WarningsAmong(report.notes);
   answer.report = std::move(report);
   return answer;
 }

@@ -134,7 +134,7 @@ bool MatchesInPlace(const std::string& pattern, const Analysis& analysis) {
   if (pattern.empty() || !InPlaceWord(pattern).empty()) return true;
   const std::optional<NamePattern> compiled = NamePattern::Compile(pattern);
   const std::set<std::string> modules =
-      ModulesOf(analysis.training() ? analysis.training()->program : analysis.inference()->program);
+      ModulesOf(analysis.training() ? *analysis.training()->program : *analysis.inference()->program);
   return std::any_of(modules.begin(), modules.end(),
                      [&](const std::string& path) { return compiled->FoundIn(path); }) ||
          std::any_of(analysis.graph->nodes.begin(), analysis.graph->nodes.end(),
@@ -152,7 +152,7 @@ std::vector<Diagnostic> UnmatchedPatterns(const Run& run, const Analysis& analys
   }
   if (!analysis.training()) return warnings;
   if (run.checkpointed.empty()) return warnings;
-  const std::set<std::string> modules = ModulesOf(analysis.training()->program);
+  const std::set<std::string> modules = ModulesOf(*analysis.training()->program);
   for (const std::string& pattern : run.checkpointed) {
     const std::optional<NamePattern> compiled = NamePattern::Compile(pattern);
     const bool matched =

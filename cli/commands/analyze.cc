@@ -16,16 +16,16 @@ absl::StatusOr<Answer> RunAnalyze(const Options& given) {
     return AnalyzeModels(options);
   }
   if (AsksForSaved(options)) {
-    ASSIGN_OR_RETURN(Answered saved, AnswerSaved(options));
-    return AnswerOf(std::move(saved), options);
+    ASSIGN_OR_RETURN(Answer saved, AnswerSaved(options));
+    return Shown(std::move(saved), options);
   }
-  ASSIGN_OR_RETURN(Answered answered, AnswerAnalyze(options));
-  if (answered.savings && !options.quiet) {
+  ASSIGN_OR_RETURN(Answer answer, AnswerAnalyze(options));
+  if (answer.savings && !options.quiet) {
     const bool first_screen = options.format == "table" && !options.verbose && !options.top;
-    std::get<AnalyzePart>(answered.report.part).savings =
-        answered.savings(first_screen ? Advice::kFirstScreen : Advice::kWhole);
+    std::get<AnalyzePart>(answer.report.part).savings =
+        answer.savings(first_screen ? Advice::kFirstScreen : Advice::kWhole);
   }
-  return AnswerOf(std::move(answered), options);
+  return Shown(std::move(answer), options);
 }
 
 }  // namespace onnx_mem

@@ -80,7 +80,7 @@ Table CoverageTable(const Analysis& analysis) {
   };
   add("nodes with a memory rule", RuleCoverage(analysis));
   if (!analysis.graph->nodes.empty()) add("outputs with a known size", ShapeCoverage(*analysis.graph));
-  add("operators with a module path", ModuleCoverage(MainFigures(analysis)->program));
+  add("operators with a module path", ModuleCoverage(*MainFigures(analysis)->program));
   return table;
 }
 
@@ -168,7 +168,7 @@ absl::StatusOr<Answer> RunCheck(const Options& given_options) {
   const bool errors =
       std::any_of(report.notes.begin(), report.notes.end(), [&](const Diagnostic& d) { return d.severity >= wrong; });
   RETURN_IF_ERROR(WriteExports(report, options));
-  return Answer{Present(report, options), {}, errors ? ExitCode::kNo : ExitCode::kYes};
+  return Answer{.text = Present(report, options), .yes = !errors};
 }
 
 }  // namespace onnx_mem

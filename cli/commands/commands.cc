@@ -8,7 +8,7 @@
 namespace onnx_mem {
 namespace {
 
-constexpr auto kRows = std::to_array<CommandRow>({
+constexpr auto kCommandRows = std::to_array<CommandRow>({
     {"analyze", "MODEL...", 1, 16, "peak of training and inference, where it goes (the default)",
      "resnet.onnx --batch 64|training and inference\n"
      "bert.onnx -b 16 -d seq=512|bind a symbolic dimension\n"
@@ -30,6 +30,8 @@ constexpr auto kRows = std::to_array<CommandRow>({
      "fit gpt2.onnx --gpu \"RTX 4090\"|largest batch that fits\n"
      "fit resnet.onnx -b 256 --gpu T4|what would make it fit?\n",
      kFitCommand, "onnx", nullptr, RunFit},
+    {"explain", "SNAPSHOT [MODEL]", 1, 2, "who holds the memory of a run that ended: a snapshot of PyTorch's allocator",
+     "explain snapshot.pickle|out of memory: who holds it?\n", kExplainCommand, "pickle onnx", nullptr, RunExplain},
     {"gpus", "[NAME|local]", 0, 8, "the cards that --gpu knows, or those of a name; local: those in this machine", "",
      kGpusCommand, "", GpuWords, RunGpus},
     {"completion", "bash|zsh|fish", 1, 1, "print the completions for a shell", "", kCompletionCommand, "",
@@ -39,16 +41,15 @@ constexpr auto kRows = std::to_array<CommandRow>({
 
 }  // namespace
 
-Answer AnswerOf(Answered answered, const Options& options) {
-  Answer answer{Present(answered.report, options), answered.warnings, answered.yes ? ExitCode::kYes : ExitCode::kNo};
-  answer.answered = std::make_shared<const Answered>(std::move(answered));
+Answer Shown(Answer answer, const Options& options) {
+  answer.text = Present(answer.report, options);
   return answer;
 }
 
-absl::Span<const CommandRow> CommandRows() { return kRows; }
+absl::Span<const CommandRow> CommandRows() { return kCommandRows; }
 
 const CommandRow* CommandNamed(std::string_view name) {
-  for (const CommandRow& row : kRows) {
+  for (const CommandRow& row : kCommandRows) {
     if (row.name == name) return &row;
   }
   return nullptr;

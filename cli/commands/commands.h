@@ -3,30 +3,20 @@
 #define ONNX_MEM_CLI_COMMANDS_COMMANDS_H_
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "analyzer/graph/diagnostic.h"
 #include "cli/answers/answers.h"
-#include "cli/exit_code.h"
 #include "cli/options/option_table.h"
 #include "cli/options/options.h"
 
 namespace onnx_mem {
 
-struct Answer {
-  std::string text;                  // for stdout
-  std::vector<Diagnostic> warnings;  // for stderr
-  ExitCode exit_code = ExitCode::kYes;
-  std::shared_ptr<const Answered> answered = nullptr;  // what it shows, where it shows one report
-};
-
-// `answered` as the user wants to see it.
-Answer AnswerOf(Answered answered, const Options& options);
+// `answer` with the text of its report, as the user wants to see it.
+Answer Shown(Answer answer, const Options& options);
 
 struct CommandRow {
   std::string_view name;
@@ -51,6 +41,7 @@ absl::StatusOr<Answer> RunCompare(const Options& options);
 absl::StatusOr<Answer> RunFit(const Options& options);
 absl::StatusOr<Answer> RunCheck(const Options& options);
 absl::StatusOr<Answer> RunPlan(const Options& options);
+absl::StatusOr<Answer> RunExplain(const Options& options);
 absl::StatusOr<Answer> RunGpus(const Options& options);
 absl::StatusOr<Answer> RunCompletion(const Options& options);
 absl::StatusOr<Answer> RunMan(const Options& options);

@@ -1,5 +1,7 @@
 // onnx-mem compare A B [C...]: what changed from A to B, signed. A side is a model at a batch, or a report that was
 // saved.
+#include <utility>
+
 #include "analyzer/graph/status_macros.h"
 #include "cli/answers/answers.h"
 #include "cli/commands/commands.h"
@@ -7,8 +9,8 @@
 namespace onnx_mem {
 
 absl::StatusOr<Answer> RunCompare(const Options& options) {
-  ASSIGN_OR_RETURN(const Answered answered, AnswerCompare(options));
-  return AnswerOf(answered, options);
+  ASSIGN_OR_RETURN(Answer answer, AnswerCompare(options));
+  return Shown(std::move(answer), options);
 }
 
 }  // namespace onnx_mem

@@ -214,7 +214,7 @@ std::vector<std::string> CompletedShells() {
 
 absl::StatusOr<Answer> RunCompletion(const Options& options) {
   for (const ShellRow& shell : kShells) {
-    if (SameWord(shell.name, options.operands.front())) return Answer{shell.script(), {}, ExitCode::kYes};
+    if (SameWord(shell.name, options.operands.front())) return Answer{shell.script()};
   }
   return UnknownChoice(options.operands.front(), CompletedShells());
 }

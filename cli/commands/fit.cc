@@ -1,4 +1,6 @@
 // onnx-mem fit MODEL: the largest batch that fits a card, and what makes a batch fit that does not.
+#include <utility>
+
 #include "analyzer/graph/status_macros.h"
 #include "cli/answers/answers.h"
 #include "cli/commands/commands.h"
@@ -6,8 +8,8 @@
 namespace onnx_mem {
 
 absl::StatusOr<Answer> RunFit(const Options& options) {
-  ASSIGN_OR_RETURN(const Answered answered, AnswerFit(options));
-  return AnswerOf(answered, options);
+  ASSIGN_OR_RETURN(Answer answer, AnswerFit(options));
+  return Shown(std::move(answer), options);
 }
 
 }  // namespace onnx_mem

@@ -98,7 +98,7 @@ absl::StatusOr<Answer> RunGpus(const Options& options) {
   report.shown_table = "gpus";
   report.verbose = options.verbose;
   RETURN_IF_ERROR(WriteExports(report, options));
-  return Answer{Present(report, options), {}, ExitCode::kYes};
+  return Answer{Present(report, options)};
 }
 
 }  // namespace onnx_mem

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "cli/commands/commands.h"
+#include "cli/exit_code.h"
 
 namespace onnx_mem {
 

@@ -1,4 +1,4 @@
-// onnx-mem --help --format json: the tables of commands and options, from which docs/reference.md and Python's
+// onnx-mem --help --format json: the tables of commands and options, from which docs/reference/options.md and Python's
 // signatures are made.
 #include <string>
 #include <vector>

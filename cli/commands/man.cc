@@ -111,6 +111,6 @@ std::string ManPage() {
   return text + ExamplesSection();
 }
 
-absl::StatusOr<Answer> RunMan(const Options&) { return Answer{ManPage(), {}, ExitCode::kYes}; }
+absl::StatusOr<Answer> RunMan(const Options&) { return Answer{ManPage()}; }
 
 }  // namespace onnx_mem

@@ -175,7 +175,7 @@ absl::StatusOr<Answer> AnalyzeModels(const Options& given) {
   RETURN_IF_ERROR(AddModels(files, options, all));
   Answer answer;
   answer.warnings = std::move(all.warnings);
-  answer.exit_code = IsYes(all.worst, options.strict) ? ExitCode::kYes : ExitCode::kNo;
+  answer.yes = IsYes(all.worst, options.strict);
   if (options.strict) RETURN_IF_ERROR(CheckStrict(answer.warnings));
   if (const auto note = RuntimeNote(given, options, files, options.operands)) answer.warnings.push_back(*note);
   const std::string lines = std::move(all.lines);

@@ -24,9 +24,8 @@ absl::StatusOr<Answer> PlanInstance(const Options& options) {
   solve.iteration_limit = options.plan_request.iteration_limit;
   ASSIGN_OR_RETURN(const Solution solution, Solve(graph, *options.budget_bytes, solve));
   const bool json = options.format == "json";
-  return Answer{json ? SolutionToJson(solution) + "\n" : SolutionText(graph, *options.budget_bytes, solution),
-                {},
-                solution.status == SolveStatus::kFeasible ? ExitCode::kYes : ExitCode::kNo};
+  return Answer{.text = json ? SolutionToJson(solution) + "\n" : SolutionText(graph, *options.budget_bytes, solution),
+                .yes = solution.status == SolveStatus::kFeasible};
 }
 
 }  // namespace onnx_mem

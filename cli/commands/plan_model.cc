@@ -10,12 +10,10 @@
 namespace onnx_mem {
 namespace {
 
-absl::StatusOr<Answer> InItsForm(const Answered& answered, const Options& options) {
-  if (options.emit.empty() || !answered.emit) return AnswerOf(answered, options);
-  ASSIGN_OR_RETURN(EmittedCode code, answered.emit(options.emit));
-  return Answer{.text = std::move(code.text),
-                .warnings = std::move(code.diagnostics),
-                .exit_code = answered.yes ? ExitCode::kYes : ExitCode::kNo};
+absl::StatusOr<Answer> InItsForm(Answer answer, const Options& options) {
+  if (options.emit.empty() || !answer.emit) return Shown(std::move(answer), options);
+  ASSIGN_OR_RETURN(EmittedCode code, answer.emit(options.emit));
+  return Answer{.text = std::move(code.text), .warnings = std::move(code.diagnostics), .yes = answer.yes};
 }
 
 }  // namespace
@@ -23,8 +21,8 @@ absl::StatusOr<Answer> InItsForm(const Answered& answered, const Options& option
 absl::StatusOr<Answer> PlanModel(const Options& given) {
   ASSIGN_OR_RETURN(Options options, WithPlanFile(given));
   options.plan_request.stop = &FirstInterrupt();
-  ASSIGN_OR_RETURN(const Answered answered, AnswerPlan(options));
-  absl::StatusOr<Answer> answer = InItsForm(answered, options);
+  ASSIGN_OR_RETURN(Answer planned, AnswerPlan(options));
+  absl::StatusOr<Answer> answer = InItsForm(std::move(planned), options);
   if (answer.ok() && *options.plan_request.stop) answer->warnings.push_back(InterruptedNote());
   return answer;
 }

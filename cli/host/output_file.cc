@@ -10,7 +10,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "absl/strings/str_format.h"
 #include "analyzer/graph/diagnostic.h"
@@ -99,7 +101,9 @@ absl::Status WriteOutputFile(const std::string& path, std::string_view text, con
   int error = WriteAll(fd, text);
   if (error == 0 && fchmod(fd, exists ? existing.st_mode & 07777 : 0666 & ~mask) != 0) error = errno;
   if (close(fd) != 0 && error == 0) error = errno;
-  if (error == 0 && std::rename(beside.c_str(), target.c_str()) != 0) error = errno;
+  std::error_code failed;
+  if (error == 0) std::filesystem::rename(beside, target, failed);  // over what is there, on every system
+  if (failed) error = failed.default_error_condition().value();
   if (error == 0) return absl::OkStatus();
   unlink(beside.c_str());
   return WriteFailed(path, error);

@@ -3,6 +3,7 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/runtimes/runtime.h"
+#include "cli/options/layout_values.h"
 #include "cli/options/option_values.h"
 #include "cli/options/options.h"
 #include "report/parts/formats.h"
@@ -74,6 +75,7 @@ void RunInSessions(Options& options) {
 }
 
 void SettleRuntime(Options& options) {
+  SettleLayout(options);
   const bool asks_for_sessions = options.workload.device == Device::kCpu || options.workload.sessions > 1;
   if (options.runtime == Runtime::kByFile && asks_for_sessions) options.runtime = Runtime::kOnnxruntime;
   if (options.runtime == Runtime::kOnnxruntime) RunInSessions(options);
@@ -81,6 +83,7 @@ void SettleRuntime(Options& options) {
 
 absl::Status CheckTogether(const Options& options) {
   const Workload& workload = options.workload;
+  RETURN_IF_ERROR(CheckLayout(options));
   RETURN_IF_ERROR(CheckRuntime(options));
   RETURN_IF_ERROR(CheckBudgetShare(options));
   const bool planned = options.plan || !options.plan_file.empty();

@@ -25,6 +25,12 @@ inline constexpr auto kRunTypes = std::to_array<Choice<std::optional<DType>>>({{
                                                                                {"bf16", DType::kBFloat16, kBf16Names}});
 inline constexpr auto kAutocasts = std::to_array<Choice<std::optional<DType>>>(
     {{"none", std::nullopt, "off no"}, {"fp16", DType::kFloat16, kFp16Names}, {"bf16", DType::kBFloat16, kBf16Names}});
+inline constexpr auto kSyncs = std::to_array<Choice<bool>>({{"last", false}, {"every", true}});
+inline constexpr auto kLayoutTypes =
+    std::to_array<Choice<std::optional<DType>>>({{"own", std::nullopt},
+                                                 {"fp32", DType::kFloat32, kFp32Names},
+                                                 {"fp16", DType::kFloat16, kFp16Names},
+                                                 {"bf16", DType::kBFloat16, kBf16Names}});
 inline constexpr auto kLosses =
     std::to_array<Choice<LossKind>>({{"auto", LossKind::kAuto},
                                      {"sum", LossKind::kSum},

@@ -11,6 +11,7 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "cli/options/option_choices.h"
+#include "cli/options/layout_values.h"
 #include "cli/options/option_values.h"
 #include "planner/measure/plan.h"
 #include "report/parts/formats.h"
@@ -18,7 +19,7 @@
 namespace onnx_mem {
 namespace {
 
-constexpr auto kRows = std::to_array<OptionRow>({
+constexpr auto kOptionRows = std::to_array<OptionRow>({
 #define ONNX_MEM_OPTION(field, short_name, long_name, value, group, commands, help, setter, ...) \
   {short_name, long_name, value, OptionGroup::group, commands, help, setter, {field}},
 #define ONNX_MEM_QUESTION(type, member, initial) "Question", #type, #member, #initial
@@ -77,7 +78,7 @@ absl::Status OptionRow::Apply(std::string_view text, Options& options) const {
 
 absl::Span<const OptionRow> OptionRows() {
   struct Named {
-    std::remove_const_t<decltype(kRows)> rows = kRows;
+    std::remove_const_t<decltype(kOptionRows)> rows = kOptionRows;
     std::deque<std::string> values;  // that rows name
     Named() {
       for (OptionRow& row : rows) {
@@ -110,6 +111,7 @@ std::string_view TitleOf(OptionGroup group) {
     case OptionGroup::kWorkload: return "Workload";
     case OptionGroup::kPlan: return "Plan";
     case OptionGroup::kFramework: return "What the file does not tell";
+    case OptionGroup::kParallel: return "Several cards";
     case OptionGroup::kDevice: return "Device";
     case OptionGroup::kOutput: return "Output";
     case OptionGroup::kGeneral: return "General";

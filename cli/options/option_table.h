@@ -15,7 +15,7 @@
 
 namespace onnx_mem {
 
-enum class OptionGroup : uint8_t { kWorkload, kPlan, kFramework, kDevice, kOutput, kGeneral };
+enum class OptionGroup : uint8_t { kWorkload, kPlan, kFramework, kParallel, kDevice, kOutput, kGeneral };
 
 // Sets of commands, one bit each; a command's bit is in its row of commands/commands.cc.
 using CommandSet = uint32_t;
@@ -27,11 +27,12 @@ inline constexpr CommandSet kPlanCommand = 16;
 inline constexpr CommandSet kCompareCommand = 32;
 inline constexpr CommandSet kFitCommand = 64;
 inline constexpr CommandSet kManCommand = 128;
+inline constexpr CommandSet kExplainCommand = 256;
 inline constexpr CommandSet kEveryCommand = ~CommandSet{0};
 
 // Those that enact models: they take every option that describes the workload or the form of a report.
 inline constexpr CommandSet kRuns = kAnalyzeCommand | kCompareCommand | kFitCommand;
-inline constexpr CommandSet kSteps = kRuns | kPlanCommand;  // and those that plan its training step
+inline constexpr CommandSet kSteps = kRuns | kPlanCommand | kExplainCommand;  // and those of its training step
 
 // The member of a struct of onnx_mem.h that says the same, as C++ writes it; "" where there is none.
 struct LibraryMember {

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/graph/bytes.h"
+#include "analyzer/study/axis.h"
 #include "cli/host/terminal.h"
 #include "planner/measure/plan.h"
 #include "report/parts/table.h"
@@ -53,7 +54,8 @@ struct Options {
   std::string gpu;  // the first one of
   std::vector<std::string> gpus;
   std::optional<int64_t> gpu_memory_bytes;
-  std::string cost_file;  // --cost: measured times
+  std::string cost_file;                       // --cost: measured times
+  std::string over = std::string(kBatchAxis);  // --over: of fit
   std::optional<int64_t> budget_bytes;
   std::optional<double> budget_percent;   // --budget 50%, in place of bytes: of what is taken now
   absl::Status budget_status;             // an error where the text is no size: "4"

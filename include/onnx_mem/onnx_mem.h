@@ -86,7 +86,7 @@ using Sizes = std::map<std::string, int64_t>;                // of dimensions
 using Shapes = std::map<std::string, std::vector<int64_t>>;  // of inputs
 
 // A question about a model: how it runs and where. The members are the rows of question.inc, each with its type, name
-// and default, the option that it is on the command line and what it means; docs/reference.md is the same as a page.
+// and default, the option that it is on the command line and what it means; docs/reference/options.md is the same as a page.
 // What the file does not say has the command's default; what the command of a question does not take, as compare no
 // card, is an error (usage).
 //
@@ -227,6 +227,8 @@ struct Fitting : Answer {
   };
   ModelSummary model;
   int64_t batch = 1;
+  std::string over;         // what is varied: "batch", or the dimension that --over names
+  int64_t size = 1;         // of the question, along it
   bool fits = false;        // every card
   std::vector<Card> cards;  // those of Question::gpu, then gpu_memory_bytes, then budget_bytes
   std::vector<Way> ways;    // to make the batch fit the first card that is too small, cheapest first

@@ -30,14 +30,20 @@ absl::StatusOr<FittingBatch> BatchSearch::Run(int64_t start) {
   largest.at_least = fits_.batch >= kLargestBatch;
   if (fits_.batch > 0) largest.device_bytes = fits_.bytes;
   if (!largest.at_least && beyond_->bytes < kTooMuch) largest.device_bytes_beyond = beyond_->bytes;
+  largest.refused_beyond = beyond_->refused;
   return largest;
 }
 
 absl::Status BatchSearch::Try(int64_t batch) {
   const absl::StatusOr<int64_t> bytes = bytes_at_(batch);
-  const bool ends = !bytes.ok() && (DiagnosticOf(bytes.status()).code != Code::kTooLarge || !work::HasLeft());
-  if (ends) return bytes.status();
-  Take({batch, bytes.ok() ? *bytes : kTooMuch});
+  if (bytes.ok()) {
+    Take({batch, *bytes});
+    return absl::OkStatus();
+  }
+  const Code code = DiagnosticOf(bytes.status()).code;
+  const bool refused = code == Code::kBadShape && fits_.batch > 0;
+  if ((!refused && code != Code::kTooLarge) || !work::HasLeft()) return bytes.status();
+  Take({batch, kTooMuch, refused});
   return absl::OkStatus();
 }
 

@@ -15,7 +15,8 @@ namespace onnx_mem {
 
 class BatchSearch {
  public:
-  // What a run at `batch` takes; an error of code too-large is more than any limit, other errors end the search.
+  // What a run at `batch` takes. An error of code too-large is more than any limit, and so is one of code bad-shape
+  // beyond a size that runs: a model has a longest sequence. Other errors end the search.
   using BytesAt = absl::FunctionRef<absl::StatusOr<int64_t>(int64_t batch)>;
 
   // `bytes_at` outlives it. `known` has what was measured before.
@@ -28,6 +29,7 @@ class BatchSearch {
   struct Point {
     int64_t batch = 0;
     int64_t bytes = 0;
+    bool refused = false;  // the model does not run there
   };
 
   absl::Status Try(int64_t batch);

@@ -22,11 +22,13 @@
 
 namespace onnx_mem {
 
+// A batch, or another size along an axis.
 struct FittingBatch {
   int64_t batch = 0;                           // 0: not even one sample fits
   bool at_least = false;                       // nothing larger was looked at: kLargestBatch fits
   std::optional<int64_t> device_bytes;         // at `batch`; unset for 0
   std::optional<int64_t> device_bytes_beyond;  // at `batch` + 1; unset with at_least, or beyond what can be counted
+  bool refused_beyond = false;                 // the model does not run at `batch` + 1
 };
 
 inline constexpr int64_t kLargestBatch = int64_t{1} << 30;
@@ -81,13 +83,14 @@ absl::StatusOr<BatchEdges> FindBatchEdges(BatchNeeds& needs, int64_t limit_bytes
 
 struct FitWay {
   Saving saving;
-  std::optional<int64_t> largest_batch;  // with the change; unset where the change is of the batch itself
+  std::optional<int64_t> largest_batch;  // with the change, or the largest size along the axis; unset where the change
+                                         // is of the batch itself
 };
 
 // Changes with which `workload`, which needs more than `limit_bytes`, needs no more, cheapest first; combinations of
 // two or three where no single one at the price of time or less is enough. Empty where nothing helps.
 absl::StatusOr<std::vector<FitWay>> WaysToFit(Study& study, const Workload& workload, int64_t limit_bytes,
-                                              const AdviceRequest& request);
+                                              const AdviceRequest& request, const Axis& axis = {});
 
 }  // namespace onnx_mem
 

@@ -144,7 +144,7 @@ class Joint {
     ASSIGN_OR_RETURN(const Shared<RunFigures> figures, study_.Figures(workload));
     const int64_t micro = workload.bindings.batch.value_or(model->info.file_batch);
     const int64_t samples = std::max<int64_t>(1, micro) * workload.run.accumulate;
-    const TimeEstimate time = EstimateTime(figures->program, request_.rates, {}, workload.run.accumulate);
+    const TimeEstimate time = EstimateTime(*figures->program, request_.rates, {}, workload.run.accumulate);
     const bool fewer = enacted->batch_statistics && workload.run.accumulate != workload_.run.accumulate;
     JointRun run{.change = std::move(change), .device_bytes = figures->device_bytes, .peak_bytes = figures->peak_bytes};
     run.ns_per_sample = time.step_ns / samples;

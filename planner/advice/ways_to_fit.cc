@@ -17,8 +17,8 @@ bool ChangesBatch(const Workload& from, const Workload& to) { return from.bindin
 
 class Ways {
  public:
-  Ways(Study& study, const Workload& workload, int64_t limit_bytes, const AdviceRequest& request)
-      : study_(study), workload_(workload), limit_bytes_(limit_bytes), request_(request) {}
+  Ways(Study& study, const Workload& workload, int64_t limit_bytes, const AdviceRequest& request, const Axis& axis)
+      : study_(study), workload_(workload), limit_bytes_(limit_bytes), request_(request), axis_(axis) {}
 
   absl::StatusOr<std::vector<FitWay>> Run() {
     ASSIGN_OR_RETURN(now_, FootprintOf(study_, workload_));
@@ -111,8 +111,10 @@ class Ways {
 
   FitWay WithLargestBatch(Saving saving) {
     FitWay way;
-    if (!ChangesBatch(workload_, saving.change.workload) && work::HasLeft(work::kAdviceShare)) {
-      const absl::StatusOr<FittingBatch> largest = FindLargestBatch(study_, saving.change.workload, limit_bytes_);
+    const bool comparable = !axis_.length.empty() || !ChangesBatch(workload_, saving.change.workload);
+    if (comparable && work::HasLeft(work::kAdviceShare)) {
+      const absl::StatusOr<FittingBatch> largest =
+          FindLargestBatch(study_, saving.change.workload, limit_bytes_, axis_);
       if (largest.ok()) way.largest_batch = largest->batch;
     }
     way.saving = std::move(saving);
@@ -123,6 +125,7 @@ class Ways {
   const Workload& workload_;
   int64_t limit_bytes_;
   AdviceRequest request_;
+  Axis axis_;
   Footprint now_;
   std::vector<Saving> fitting_;
   std::vector<std::pair<const WayRow*, Saving>> helping_;
@@ -131,8 +134,8 @@ class Ways {
 }  // namespace
 
 absl::StatusOr<std::vector<FitWay>> WaysToFit(Study& study, const Workload& workload, int64_t limit_bytes,
-                                              const AdviceRequest& request) {
-  return Ways(study, workload, limit_bytes, request).Run();
+                                              const AdviceRequest& request, const Axis& axis) {
+  return Ways(study, workload, limit_bytes, request, axis).Run();
 }
 
 }  // namespace onnx_mem

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kLongestLabel = 48;
 
-std::vector<std::string> NodesBetween(const Graph& graph, int32_t first, int32_t last) {
+std::vector<std::string> NodesBetween(const FrameworkGraph& graph, int32_t first, int32_t last) {
   std::vector<std::string> nodes;
   for (int32_t i = first; i <= last; ++i) {
     const std::string& name = graph.nodes[NodeId(i)].name;
@@ -56,7 +56,7 @@ Choice Convention(const Profile& profile, bool Candidate::*kind) {
   return choice;
 }
 
-ModulePlan Described(const Graph& graph, const Profile& profile, const Choice& choice, std::string method,
+ModulePlan Described(const FrameworkGraph& graph, const Profile& profile, const Choice& choice, std::string method,
                      std::string label) {
   ModulePlan plan;
   plan.method = std::move(method);

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/framework_graph.h"
 #include "planner/measure/plan.h"
 #include "planner/measure/profile.h"
 
@@ -19,7 +19,7 @@ std::string LabelOf(const Profile& profile, const Choice& choice, std::string_vi
 Choice Convention(const Profile& profile, bool Candidate::*kind);
 
 // All of a plan but its measured figures. `graph` is the lowered one.
-ModulePlan Described(const Graph& graph, const Profile& profile, const Choice& choice, std::string method,
+ModulePlan Described(const FrameworkGraph& graph, const Profile& profile, const Choice& choice, std::string method,
                      std::string label);
 
 }  // namespace onnx_mem

@@ -40,7 +40,7 @@ Tensors Reads(const Lowered& lowered, const eager::NodeRange& range) {
 // Activations of the range that somebody after it reads, or that the model returns.
 Tensors Leaves(const Lowered& lowered, const eager::NodeRange& range) {
   Tensors leaves;
-  const Graph& graph = lowered.graph;
+  const FrameworkGraph& graph = lowered.graph;
   for (int32_t i = range.first; i <= range.last; ++i) {
     for (TensorId id : graph.nodes[NodeId(i)].outputs) {
       if (!id.valid()) continue;
@@ -61,7 +61,7 @@ std::string Obstacle(const Lowered& lowered, const Member& before, const Member&
   if (next.range.first <= before.range.last)
     return absl::StrCat(before.module, " and ", next.module, " are interleaved");
   if (next.range.first != before.range.last + 1) {
-    const Node& between = lowered.graph.nodes[NodeId(before.range.last + 1)];
+    const FrameworkNode& between = lowered.graph.nodes[NodeId(before.range.last + 1)];
     return absl::StrCat("'", between.name, "' runs between ", before.module, " and ", next.module);
   }
   const Tensors leaves = Leaves(lowered, before.range);
@@ -82,12 +82,12 @@ std::string Obstacle(const Lowered& lowered, const Member& before, const Member&
   return "";
 }
 
-bool IsCalled(const Graph& graph, const std::string& module) {
+bool IsCalled(const FrameworkGraph& graph, const std::string& module) {
   return std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                     [&](const Node& node) { return CallOf(node, module).has_value(); });
+                     [&](const FrameworkNode& node) { return CallOf(node, module).has_value(); });
 }
 
-void AddEffects(const Graph& graph, const Ranges& ranges, Wrapping& wrapping) {
+void AddEffects(const FrameworkGraph& graph, const Ranges& ranges, Wrapping& wrapping) {
   for (const eager::NodeRange& range : ranges) {
     const RerunEffects effects = EffectsOfRerun(graph, range);
     wrapping.random |= effects.random;
@@ -144,7 +144,7 @@ absl::StatusOr<Wrapping> WrappingOf(const Lowered& lowered, const ModuleNodes& m
 
 std::string WrapperOf(const Lowered& lowered) {
   std::optional<std::string> wrapper;
-  for (const Node& node : lowered.graph.nodes) {
+  for (const FrameworkNode& node : lowered.graph.nodes) {
     if (node.module.empty()) continue;
     const std::string first = node.module.substr(0, node.module.find('.'));
     if (wrapper && *wrapper != first) return "";

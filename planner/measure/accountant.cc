@@ -29,7 +29,7 @@ absl::StatusOr<Accountant> Accountant::Create(Study& study, const Workload& work
   ASSIGN_OR_RETURN(accountant.lowered_, study.Lower(workload.bindings, accountant.workload_.run));
   ASSIGN_OR_RETURN(accountant.baseline_, study.Enact(accountant.workload_));
   ASSIGN_OR_RETURN(accountant.baseline_figures_, study.Figures(accountant.workload_));
-  const MemoryProgram& steady = accountant.baseline_figures().program;
+  const MemoryProgram& steady = *accountant.baseline_figures().program;
   for (const Buffer& buffer : steady.buffers) {
     const bool throughout = buffer.begin.value() == 0 && !steady.steps.contains(buffer.end);
     if (buffer.category == Category::kOptimizerState && throughout) accountant.optimizer_state_bytes_ += buffer.bytes;

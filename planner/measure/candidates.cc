@@ -58,7 +58,7 @@ std::optional<int> ChildNumber(std::string_view path) {
 // The tree of modules that nodes name; entry 0 is the root.
 class ModuleTree {
  public:
-  explicit ModuleTree(const Graph& graph) : graph_(graph) {
+  explicit ModuleTree(const FrameworkGraph& graph) : graph_(graph) {
     modules_.push_back({.called = true});
     for (int32_t i = 0; i < static_cast<int32_t>(graph.nodes.size()); ++i) AddNode(graph.nodes[NodeId(i)], i);
   }
@@ -91,7 +91,7 @@ class ModuleTree {
   bool CalledTwice(const Module& module) const {
     std::map<std::string, std::set<std::string>> calls_of;
     for (int32_t i = module.first; i <= module.last; ++i) {
-      const Node& node = graph_.nodes[NodeId(i)];
+      const FrameworkNode& node = graph_.nodes[NodeId(i)];
       if (!ReadsWeights(node) || node.calls.empty()) continue;
       calls_of[node.module].insert(node.calls.back());
     }
@@ -101,7 +101,7 @@ class ModuleTree {
   }
 
  private:
-  bool ReadsWeights(const Node& node) const {
+  bool ReadsWeights(const FrameworkNode& node) const {
     return std::any_of(node.inputs.begin(), node.inputs.end(),
                        [&](TensorId id) { return id.valid() && graph_.tensors[id].role == TensorRole::kInitializer; });
   }
@@ -115,7 +115,7 @@ class ModuleTree {
     return entry->second;
   }
 
-  void AddNode(const Node& node, int32_t index) {
+  void AddNode(const FrameworkNode& node, int32_t index) {
     size_t at = 0;
     Touch(0, index);
     size_t call = 0;
@@ -151,7 +151,7 @@ class ModuleTree {
     return inputs;
   }
 
-  const Graph& graph_;
+  const FrameworkGraph& graph_;
   std::vector<Module> modules_;
   std::map<std::string, size_t> index_;
 };
@@ -249,10 +249,10 @@ class Finder {
 bool IsKeptProduct(const OpFacts& op) { return IsConvolution(op) || op.family == OpFamily::kMatmul; }
 
 // Results can be kept where nothing overwrites them: torch refuses a kept tensor that has changed.
-bool CanKeepProducts(const Graph& graph, const Candidate& candidate) {
+bool CanKeepProducts(const FrameworkGraph& graph, const Candidate& candidate) {
   bool products = false;
   for (int32_t i = candidate.first; i <= candidate.last; ++i) {
-    const Node& node = graph.nodes[NodeId(i)];
+    const FrameworkNode& node = graph.nodes[NodeId(i)];
     products = products || IsKeptProduct(node.op);
     const auto inplace = node.attributes.find("inplace");
     if (inplace == node.attributes.end()) continue;
@@ -264,7 +264,7 @@ bool CanKeepProducts(const Graph& graph, const Candidate& candidate) {
   return products;
 }
 
-void AddKeepers(const Graph& graph, CandidateSet& set) {
+void AddKeepers(const FrameworkGraph& graph, CandidateSet& set) {
   std::vector<Candidate> all;
   for (Candidate& candidate : set.list) {
     const bool keeps = CanKeepProducts(graph, candidate);
@@ -296,7 +296,7 @@ CandidateSet FindCandidates(const Lowered& lowered, Granularity granularity) {
     return set;
   }
   const bool has_modules = std::any_of(lowered.graph.nodes.begin(), lowered.graph.nodes.end(),
-                                       [](const Node& node) { return !node.module.empty(); });
+                                       [](const FrameworkNode& node) { return !node.module.empty(); });
   CandidateSet set =
       has_modules ? Finder(lowered, 2).Find() : CandidateSet{.list = NodeRuns(lowered.graph), .by_module = false};
   DropUnrepeatable(lowered, set);

@@ -15,7 +15,7 @@ bool IsActivation(const Tensor& tensor) { return tensor.role == TensorRole::kAct
 
 // Points p such that exactly one activation is made before node p and read at p or later. Named nodes only: a segment
 // is known by the names of its ends.
-std::vector<int32_t> CrossingPoints(const Graph& graph) {
+std::vector<int32_t> CrossingPoints(const FrameworkGraph& graph) {
   const auto count = static_cast<int32_t>(graph.nodes.size());
   std::vector<int32_t> crossing(static_cast<size_t>(count) + 1, 0);
   for (const Tensor& tensor : graph.tensors) {
@@ -24,7 +24,7 @@ std::vector<int32_t> CrossingPoints(const Graph& graph) {
     --crossing[static_cast<size_t>(tensor.consumers.back().value()) + 1];
   }
   std::map<std::string, int> named;
-  for (const Node& node : graph.nodes) ++named[node.name];
+  for (const FrameworkNode& node : graph.nodes) ++named[node.name];
   const auto unique = [&](int32_t node) {
     const std::string& name = graph.nodes[NodeId(node)].name;
     return !name.empty() && named[name] == 1;
@@ -40,7 +40,7 @@ std::vector<int32_t> CrossingPoints(const Graph& graph) {
 
 }  // namespace
 
-std::vector<Candidate> NodeRuns(const Graph& graph) {
+std::vector<Candidate> NodeRuns(const FrameworkGraph& graph) {
   std::vector<int32_t> points = CrossingPoints(graph);
   if (points.empty()) return {};
   if (points.size() > kMostPoints) {  // an even choice by position

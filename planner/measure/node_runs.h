@@ -6,13 +6,13 @@
 
 #include <vector>
 
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/framework_graph.h"
 #include "planner/measure/candidates.h"
 
 namespace onnx_mem {
 
 // `graph` is lowered. At most a few hundred runs: of a long chain's points only some are used.
-std::vector<Candidate> NodeRuns(const Graph& graph);
+std::vector<Candidate> NodeRuns(const FrameworkGraph& graph);
 
 }  // namespace onnx_mem
 

@@ -23,7 +23,7 @@ constexpr int64_t kNegligible = 1000;
 // Lowered node of a step's file node; a file node that became several counts as its first.
 using NodeIndex = absl::flat_hash_map<std::string, int32_t>;
 
-NodeIndex IndexNodes(const Graph& graph) {
+NodeIndex IndexNodes(const FrameworkGraph& graph) {
   NodeIndex index;
   for (int32_t i = 0; i < static_cast<int32_t>(graph.nodes.size()); ++i) index.emplace(graph.nodes[NodeId(i)].name, i);
   return index;
@@ -75,10 +75,10 @@ void FillBaseline(const Accountant& accountant, const NodeIndex& index, Profile&
 
 // What makes two ranges cost the same: operators in order with the sizes of what they make, and what they read from
 // within or from outside.
-std::string LooksOf(const Graph& graph, const Candidate& candidate) {
+std::string LooksOf(const FrameworkGraph& graph, const Candidate& candidate) {
   std::string looks = candidate.segment.keep.empty() ? "" : "keep;";
   for (int32_t i = candidate.first; i <= candidate.last; ++i) {
-    const Node& node = graph.nodes[NodeId(i)];
+    const FrameworkNode& node = graph.nodes[NodeId(i)];
     absl::StrAppend(&looks, node.op.str(), "(");
     for (TensorId id : node.inputs) {
       if (!id.valid()) continue;

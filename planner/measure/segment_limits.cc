@@ -26,7 +26,7 @@ struct Held {
 
 class Limiter {
  public:
-  Limiter(const Graph& graph, const StepTrace& trace, const std::vector<int64_t>& cost, int64_t call_cost,
+  Limiter(const FrameworkGraph& graph, const StepTrace& trace, const std::vector<int64_t>& cost, int64_t call_cost,
           int64_t always_bytes)
       : trace_(trace),
         program_(trace.enacted.program),
@@ -107,7 +107,7 @@ class Limiter {
 
   // By node: alive when its backward begins, and most alive at its later steps, when it may have released what it
   // saved. Steps that name no node, or one of several, count for none.
-  void FindLive(const Graph& graph) {
+  void FindLive(const FrameworkGraph& graph) {
     absl::flat_hash_map<absl::string_view, int32_t> node_of;
     node_of.reserve(Index(count_));
     for (int32_t i = 0; i < count_; ++i) {
@@ -295,8 +295,8 @@ class Limiter {
 
 }  // namespace
 
-SegmentLimits LimitsOf(const Graph& graph, const StepTrace& trace, const std::vector<int64_t>& cost, int64_t call_cost,
-                       int64_t always_bytes, const std::vector<Candidate>& candidates) {
+SegmentLimits LimitsOf(const FrameworkGraph& graph, const StepTrace& trace, const std::vector<int64_t>& cost,
+                       int64_t call_cost, int64_t always_bytes, const std::vector<Candidate>& candidates) {
   return Limiter(graph, trace, cost, call_cost, always_bytes).Limits(candidates);
 }
 

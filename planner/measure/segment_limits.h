@@ -43,8 +43,8 @@ struct SegmentLimits {
 // `trace`: the step without segments; `cost`: of each of its steps, `call_cost`: of a segment beside them;
 // `always_bytes`: alive beside what the program has. One range per candidate. What `constant_live` has of the
 // optimizer's steps is left to the caller.
-SegmentLimits LimitsOf(const Graph& graph, const StepTrace& trace, const std::vector<int64_t>& cost, int64_t call_cost,
-                       int64_t always_bytes, const std::vector<Candidate>& candidates);
+SegmentLimits LimitsOf(const FrameworkGraph& graph, const StepTrace& trace, const std::vector<int64_t>& cost,
+                       int64_t call_cost, int64_t always_bytes, const std::vector<Candidate>& candidates);
 
 }  // namespace onnx_mem
 

@@ -73,7 +73,7 @@ std::optional<DeviceBound> DeviceBound::Create(const Accountant& accountant, con
                                  BlocksBetween(kCudaSmallBytes, kAnySize, true)};
   std::vector<int64_t> constants = {0, 0};
   if (!expandable) {  // its one segment grows wherever a gap ends
-    const FirstSegments first = LayOutParameters(accountant.baseline_figures().program, allocator);
+    const FirstSegments first = LayOutParameters(*accountant.baseline_figures().program, allocator);
     size_t lines = 0;
     int64_t larger_bytes = 0;  // of gaps that blocks above `*gap` fit into
     for (auto gap = first.gaps.begin(); gap != first.gaps.end() && lines < kMostGaps; ++lines) {

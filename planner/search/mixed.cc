@@ -233,7 +233,8 @@ class Mixer {
   std::optional<MixedPlan> best_;
 };
 
-ModulePlan Described(const Graph& graph, const Profile& profile, const Profile& moves, const MixedPlan& mixed) {
+ModulePlan Described(const FrameworkGraph& graph, const Profile& profile, const Profile& moves,
+                     const MixedPlan& mixed) {
   ModulePlan plan = Described(graph, profile, mixed.again, "mixed", "");
   plan.label = absl::StrCat("host: ", LabelOf(moves, mixed.away, "modules"));
   if (!mixed.again.empty()) absl::StrAppend(&plan.label, "; again: ", LabelOf(profile, mixed.again));

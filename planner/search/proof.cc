@@ -145,7 +145,7 @@ absl::StatusOr<Prover> Prover::Create(const Accountant& accountant, CostLine cos
 }
 
 absl::Status Prover::MakeGraph(BudgetLine line) {
-  const MemoryProgram& steady = accountant_->baseline_figures().program;
+  const MemoryProgram& steady = *accountant_->baseline_figures().program;
   work::Spend(work::kOfProof * static_cast<int64_t>(steady.steps.size()));
   RETURN_IF_ERROR(work::CheckLeft());
   if (line == BudgetLine::kDevice && ServesLibraries(accountant_->workload().allocator)) {
@@ -189,7 +189,7 @@ std::optional<std::vector<SegmentLimits>> Prover::LimitSegments(const std::vecto
   // Gradients of earlier micro-batches have been added up already: their sizes are gone.
   if (own_segments_ || accountant_->workload().run.accumulate > 1) return std::nullopt;
   StepTrace trace = trace_;
-  MemoryProgram steady = accountant_->baseline_figures().program;
+  MemoryProgram steady = *accountant_->baseline_figures().program;
   const LibraryCase libraries = LibrariesOf(accountant_->workload());
   CountedProgram traced_bytes(trace.enacted.program, libraries), steady_bytes(steady, libraries);
   std::vector<SegmentLimits> all;

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from .errors import Error
@@ -12,8 +13,8 @@ def positional(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list)) else tuple(args)
 
 
-def examples(args: Any, rest: tuple[Any, ...], kwargs: dict[str, Any] | None,
-             inputs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def examples(args: Any, rest: tuple[Any, ...], kwargs: Mapping[str, Any] | None,
+             inputs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """(args, kwargs) of a call f(model, args, *rest, kwargs=kwargs, **inputs).
 
     A dict behind a tuple stands for kwargs, as in f(model, (x,), {"mask": mask})."""
@@ -23,7 +24,7 @@ def examples(args: Any, rest: tuple[Any, ...], kwargs: dict[str, Any] | None,
     return positional((args, *rest)), joined(kwargs, inputs)
 
 
-def joined(kwargs: dict[str, Any] | None, inputs: dict[str, Any]) -> dict[str, Any]:
+def joined(kwargs: Mapping[str, Any] | None, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Keyword inputs from `kwargs` and from the call itself.
 
     Raises Error with code "bad-argument" where a name is in both."""
@@ -41,3 +42,15 @@ def split(words: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     from torch.utils._pytree import tree_leaves
     held = {k: v for k, v in words.items() if any(isinstance(t, torch.Tensor) for t in tree_leaves(v))}
     return held, {k: v for k, v in words.items() if k not in held}
+
+
+def hold_a_tensor(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raises Error with code "bad-argument" where example inputs are shapes, arrays or numbers."""
+    import torch
+    from torch.utils._pytree import tree_leaves
+    if any(isinstance(t, torch.Tensor) for t in tree_leaves((args, kwargs))):
+        return
+    if args and all(isinstance(n, int) for n in args):
+        raise Error(f"example inputs are tensors, not shapes\n  try: torch.zeros{args}", "bad-argument")
+    kinds = ", ".join(dict.fromkeys(type(x).__name__ for x in (*args, *kwargs.values())))
+    raise Error(f"example inputs are tensors, not {kinds}\n  try: torch.as_tensor(x)", "bad-argument")

@@ -4,7 +4,7 @@ from __future__ import annotations
 import dataclasses
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(kw_only=True)
 class TrainingFigures:
     """Of one training step. Bytes; ranges are [lowest, highest].
 
@@ -24,23 +24,23 @@ class TrainingFigures:
       saved_activation_bytes: held for the backward when the forward ends, each storage once
       recompute_flops: of checkpointed segments
     """
-    peak_bytes: int | None = None
-    first_step_peak_bytes: int | None = None
-    allocated_peak_bytes: int | None = None
-    allocated_interval_bytes: list[int] | None = None
-    reserved_peak_bytes: int | None = None
-    device_bytes: int | None = None
-    device_interval_bytes: list[int] | None = None
-    workspace_bytes: int | None = None
-    context_bytes: int | None = None
-    context_interval_bytes: list[int] | None = None
+    peak_bytes: int
+    first_step_peak_bytes: int
+    allocated_peak_bytes: int
+    allocated_interval_bytes: list[int]
+    reserved_peak_bytes: int
+    device_bytes: int
+    device_interval_bytes: list[int]
+    workspace_bytes: int
+    context_bytes: int
+    context_interval_bytes: list[int]
     peak_interval_bytes: list[int] | None = None
-    end_of_forward_bytes: int | None = None
-    saved_activation_bytes: int | None = None
+    end_of_forward_bytes: int
+    saved_activation_bytes: int
     recompute_flops: int | None = None
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(kw_only=True)
 class InferenceFigures:
     """Of one forward in evaluation mode under no_grad. Bytes.
 
@@ -56,19 +56,19 @@ class InferenceFigures:
       context_interval_bytes: between which that lies
       peak_interval_bytes: of the peak, given what the file does not say
     """
-    peak_bytes: int | None = None
-    allocated_peak_bytes: int | None = None
-    allocated_interval_bytes: list[int] | None = None
-    reserved_peak_bytes: int | None = None
-    device_bytes: int | None = None
-    device_interval_bytes: list[int] | None = None
-    workspace_bytes: int | None = None
-    context_bytes: int | None = None
-    context_interval_bytes: list[int] | None = None
+    peak_bytes: int
+    allocated_peak_bytes: int
+    allocated_interval_bytes: list[int]
+    reserved_peak_bytes: int
+    device_bytes: int
+    device_interval_bytes: list[int]
+    workspace_bytes: int
+    context_bytes: int
+    context_interval_bytes: list[int]
     peak_interval_bytes: list[int] | None = None
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(kw_only=True)
 class FitFigures:
     """The batches that fit a card. None where the file's batch is fixed.
 

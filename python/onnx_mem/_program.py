@@ -2,19 +2,22 @@
 from __future__ import annotations
 
 import json
-import keyword
 import os
 import pathlib
-import shlex
 import shutil
 import subprocess
+from collections.abc import Mapping
 from typing import Any
 
+from . import _ways_out
 from .errors import Error
 
 NAME = "onnx-mem.exe" if os.name == "nt" else "onnx-mem"
 VARIABLE = "ONNX_MEM_PROGRAM"
 _SCREEN = "screen.txt"
+_SIZES = ("budget", "gpu_memory", "host_memory", "measured")
+_ELSEWHERE = {"format": 'report.save("report.csv"), .json, .html ...', "quiet": "report.training.device_bytes",
+              "emit": "plan.code, or plan.save(\"plan.json\")", "instance": "the command line has it alone"}
 _DONE, _NO = 0, 1                  # exit codes of an answer: yes or neutral, and no
 
 
@@ -48,9 +51,19 @@ def options_of(options: dict[str, Any]) -> list[str]:
     """{"max_slowdown": "10%", "offload": True, "batch": [1, 8]} as the command line writes them.
 
     Underscores become dashes. True is a flag; None and False leave the option out; a list repeats the option (of
-    batches: joins them with commas)."""
+    batches: joins them with commas), and so does a dict, {"seq": 512}. A size may be a number of bytes.
+
+    Raises:
+      Error: code "bad-option" for what has another form in Python.
+    """
     out: list[str] = []
     for name, value in options.items():
+        if name in _ELSEWHERE:
+            raise Error(f"{name} has another form in Python: {_ELSEWHERE[name]}", "bad-option")
+        if name in _SIZES and isinstance(value, int) and not isinstance(value, bool):
+            value = f"{value}B"
+        if isinstance(value, Mapping):
+            value = [f"{k}={v}" for k, v in value.items()]
         flag = "--" + name.rstrip("_").replace("_", "-")
         if value is None or value is False:
             continue
@@ -64,23 +77,6 @@ def options_of(options: dict[str, Any]) -> list[str]:
         else:
             out += [flag, str(value)]
     return out
-
-
-def _as_keywords(line: str) -> str:
-    """What an error text adds to the command line, as keywords of a call: try: dim=["past=496", "seq=16"]."""
-    start = "try: ... "
-    if not line.startswith(start):
-        return line
-    options, _, remark = line[len(start):].partition("   # ")
-    words = shlex.split(options)
-    given: dict[str, list[str]] = {}
-    for flag, value in zip(words[::2], words[1::2], strict=False):
-        given.setdefault(flag.lstrip("-").replace("-", "_"), []).append(value)
-    parts = []
-    for name, values in given.items():
-        shown = f'"{values[0]}"' if len(values) == 1 else "[" + ", ".join(f'"{v}"' for v in values) + "]"
-        parts.append(f"{name}_={shown}" if keyword.iskeyword(name) else f"{name}={shown}")
-    return "try: " + ", ".join(parts) + (f"   # {remark}" if remark else "")
 
 
 def run_json(arguments: list[str]) -> dict[str, Any]:
@@ -98,9 +94,20 @@ def run_json(arguments: list[str]) -> dict[str, Any]:
         reported = answer.get("error", {})
         silent = f"{NAME} ended with {done.returncode} and said nothing"
         message = reported.get("message") or done.stderr.strip() or silent
-        details = [_as_keywords(str(d)) for d in reported.get("details", [])]
-        raise Error("\n  ".join([message, *details]), reported.get("code", "program-failed"), done.returncode)
+        raise _error_of(message, reported.get("details", []), reported.get("code", "program-failed"), arguments,
+                        done.returncode)
     return answer
+
+
+def _error_of(message: str, details: list[str], code: str, arguments: list[str], status: int) -> Error:
+    """With the way out as Python writes it."""
+    command = arguments[0] if arguments[0] in ("plan", "fit", "compare") else "analyze"
+    lines = [_ways_out.in_python(str(line), command) for line in (message, *details)]
+    found = _ways_out.near_option(message, command)
+    lines[1:] = [*found, *(line for line in lines[1:] if not found or not line.startswith("did you mean"))]
+    if code == "not-found":
+        lines += [near for word in arguments if f"'{word}'" in message for near in _ways_out.near_file(word)]
+    return Error("\n  ".join(lines), code, status)
 
 
 def run_answer(arguments: list[str], folder: str) -> tuple[dict[str, Any], str]:
@@ -111,6 +118,29 @@ def run_answer(arguments: list[str], folder: str) -> tuple[dict[str, Any], str]:
     """
     screen = os.path.join(folder, _SCREEN)
     return run_json([*arguments, "-o", screen]), _text_of(screen)
+
+
+def run_pictured(arguments: list[str], folder: str) -> tuple[dict[str, Any], str, str]:
+    """(the answer of analyze, its screen, the course of memory as SVG; "" where there is none).
+
+    The screen is the one that the command shows; a file of it would hold every list whole. So it is a run of its own,
+    beside the other one and on the same file.
+
+    Raises:
+      Error: as run_json.
+    """
+    picture = os.path.join(folder, "course.svg")
+    shown = subprocess.Popen([find_program(), *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        try:
+            answer = run_json([*arguments, "-o", picture])
+        except Error as e:
+            if e.code != "usage":          # that is: of several batches, or of a saved report
+                raise
+            answer = run_json(arguments)
+    finally:
+        screen, _ = shown.communicate()
+    return answer, screen, _text_of(picture) if os.path.exists(picture) else ""
 
 
 def _text_of(path: str) -> str:

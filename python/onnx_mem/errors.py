@@ -2,7 +2,11 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Error(Exception):
@@ -41,7 +45,8 @@ class CannotRecord(Error):
 
 
 INSTALL = {"torch": "pip install torch", "onnx": "pip install onnx", "onnxscript": "pip install onnxscript",
-           "onnx_ir": "pip install onnxscript"}
+           "onnx_ir": "pip install onnxscript", "transformers": "pip install transformers",
+           "lightning": "pip install lightning"}
 
 
 def missing(error: ModuleNotFoundError) -> Error | None:
@@ -53,10 +58,10 @@ def missing(error: ModuleNotFoundError) -> Error | None:
     return Error(f"this needs {package}, which is not installed\n  try: {INSTALL[package]}", "not-installed")
 
 
-def reported(function: Any) -> Any:
+def reported(function: Callable[P, R]) -> Callable[P, R]:
     """The function with what the system refuses, and packages that are not there, as Error."""
     @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return function(*args, **kwargs)
         except ModuleNotFoundError as e:

@@ -10,7 +10,7 @@ import os
 import pathlib
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -28,6 +28,7 @@ from ._record.record import Record
 from ._record.recorder import record
 from ._record.text import number
 from ._record.verified import Verified, ask, first_difference
+from ._types import BatchDim, FreeSize, Input, LossAndTargets, Module, Path, Precision
 from .errors import Error, reported
 from .metadata import attach, read_record
 
@@ -53,9 +54,10 @@ class _WithLoss(torch.nn.Module):
 
 
 @reported
-def export(model: torch.nn.Module, args: Any = (), *rest: Any, path: Any = None, kwargs: dict[str, Any] | None = None,
-           batch_dim: Any = 0, free: dict[str, Any] | None = None, loss: Any = None, weights: bool = False,
-           precisions: Any = (), **inputs: Any) -> pathlib.Path:
+def export(model: Module, args: object = (), *rest: object, path: Path | None = None,
+           kwargs: Mapping[str, object] | None = None, batch_dim: BatchDim = 0, free: FreeSize | None = None,
+           loss: LossAndTargets | None = None, weights: bool = False,
+           precisions: Precision | Sequence[Precision] = (), **inputs: Input) -> pathlib.Path:
     """Writes a file that onnx-mem predicts from exactly: the model's graph, and the record of what the framework runs.
 
         export(model, (x, y), "model.onnx")
@@ -130,7 +132,7 @@ def _record_with_loss(model: torch.nn.Module, args: Any, kwargs: dict[str, Any],
                       precisions: Any) -> Record:
     function, *targets = loss if isinstance(loss, (tuple, list)) else (loss,)
     names = input_names(model, args, kwargs)
-    dims: object = batch_dim
+    dims: Any = batch_dim
     module = _WithLoss(model, function, None)
     # The names as the wrapping module has them, in the same order.
     inner = input_names(module, (args, kwargs, ()), {})
@@ -143,7 +145,8 @@ def _record_with_loss(model: torch.nn.Module, args: Any, kwargs: dict[str, Any],
     made = record(module, (args, kwargs, tuple(targets)), batch_dim=dims, free=free, precisions=precisions)
     for program in made.programs.values():          # names as of the model itself
         given = iter(names)
-        for v in program["values"]:
+        values: list[Any] = program["values"]
+        for v in values:
             if v["kind"] in ("param", "buffer"):
                 v["name"] = v["name"].removeprefix("model.")
                 if "tied" in v:
@@ -276,7 +279,8 @@ def _store_the_rest(graph: Any, made: Record, tensors: dict[str, Any]) -> None:
     known = {t.name for t in graph.initializer} | {x.name for x in graph.input}
     places = [{e.key: e.value for e in t.external_data} for t in graph.initializer]
     end = max((int(x.get("offset", 0)) + int(x.get("length", 0)) for x in places), default=0)
-    for v in made.programs["eval"]["values"]:
+    values: list[Any] = made.programs["eval"]["values"]
+    for v in values:
         names = {v["name"], *v.get("tied", ())}
         if v["kind"] not in ("param", "buffer") or not v["shape"] or names & known:
             continue
@@ -302,7 +306,7 @@ def _graph_without_nodes(made: Record, name: str) -> Any:
         return helper.make_tensor_value_info(label, kind, shape)
     named = {"B": "batch", "S": made.free.name if made.free else None}
     p = made.programs["eval"]
-    values = p["values"]
+    values: list[Any] = p["values"]
     inputs = [info(v, v["name"]) for v in values if v["kind"] == "input"]
     outputs = [info(values[v], f"output{i}") for i, v in enumerate(p["returned"]) if v is not None]
     graph = helper.make_graph([], name, inputs, outputs)
@@ -311,9 +315,9 @@ def _graph_without_nodes(made: Record, name: str) -> Any:
 
 # -- verify ------------------------------------------------------------------------------------------------------------
 @reported
-def verify(x: Any, model: torch.nn.Module | None = None, args: Any = (), *rest: Any,
-           kwargs: dict[str, Any] | None = None, batch: int | None = None, optimizer: Any = "adam",
-           training: bool = True, batch_dim: Any = 0, length: int | None = None, **inputs: Any) -> Verified:
+def verify(x: Record | Path, model: Module | None = None, args: object = (), *rest: object,
+           kwargs: Mapping[str, object] | None = None, batch: int | None = None, optimizer: str = "adam",
+           training: bool = True, batch_dim: BatchDim = 0, length: int | None = None, **inputs: Input) -> Verified:
     """Asks the program what a run takes from a record, and holds it against the model: the figures, and the bytes alive
     at each operator of forward and backward. The record is replayed in PyTorch as well, which tells a hole in the
     record from a fault of the program; without a model the program is held against the replay.

@@ -9,6 +9,7 @@ import zlib
 from typing import Any
 
 from ._record.record import Record
+from ._types import Path
 from .errors import Error, reported
 
 VERSION, GRAPH_HASH, PROGRAM = "onnx_mem.version", "onnx_mem.graph_hash", "onnx_mem.program"
@@ -53,7 +54,7 @@ def _model_of(path: pathlib.Path) -> Any:
 
 
 @reported
-def read_record(path: Any) -> tuple[Record | None, bool]:
+def read_record(path: Path) -> tuple[Record | None, bool]:
     """The record of a file, None where it has none; and whether it was written beside the graph that is there now.
 
     Args:

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parent / "tools")]
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "studies/2026-11-22-records")]
 
 if importlib.util.find_spec("torch") is None:
     collect_ignore = [p.name for p in HERE.glob("test_*.py") if "\nimport torch\n" in p.read_text(encoding="utf-8")]

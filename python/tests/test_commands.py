@@ -18,17 +18,29 @@ if "missing.onnx" in a:
     print(json.dumps({{"schema": "onnx-mem/1", "error": error}}))
     sys.exit(2)
 command = a[0] if a[0] in ("plan", "fit", "compare") else "analyze"
+if command == "analyze" and any(w.endswith(".svg") for w in a) and "--batch" in a and "," in a[
+        a.index("--batch") + 1]:
+    print(json.dumps({{"error": {{"code": "usage", "message": "format svg shows one batch"}}}})); sys.exit(2)
 for name in (a[i + 1] for i, word in enumerate(a) if word == "-o" and a[i + 1].endswith(".txt")):
     with open(name, "w") as f:
         print("the screen of", command, "in run", len(sys.argv), file=f)
+peak = {{"phase": "forward", "step": 0, "node": None, "module": "", "op": "add"}}
+both = dict.fromkeys(["allocated_peak_bytes", "reserved_peak_bytes", "device_bytes", "workspace_bytes",
+                      "context_bytes"], 4)
+both.update(dict.fromkeys(["allocated_interval_bytes", "device_interval_bytes", "context_interval_bytes"], [4, 5]),
+            peak=peak)
+train = dict.fromkeys(["first_step_peak_bytes", "end_of_forward_bytes", "saved_activation_bytes"], 9)
 answer = {{"schema": "onnx-mem/1", "command": command, "asked": a, "model": {{"nodes": 3}}, "source": "record",
           "bindings": {{"batch": 8}}, "new_field": 1}}
 if command == "analyze":
-    answer["runs"] = [{{"batch": 8, "training": {{"peak_bytes": 10, "peak_interval_bytes": [10, 10],
+    answer["runs"] = [{{"batch": 8, "training": {{**both, **train, "peak_bytes": 10, "peak_interval_bytes": [10, 10],
                        "breakdown": {{"inputs": 1}}, "steps": 5}},
-                       "inference": {{"peak_bytes": 4}}, "flops": {{"macs": 2}}}}]
+                       "inference": {{**both, "peak_bytes": 4}}, "flops": {{"macs": 2}}}}]
 if command == "plan":
     answer.update(status="infeasible", chosen=None, budget_bytes=5, plans=[{{"id": 0}}])
+if command == "analyze" and "--format" not in a:
+    print("the screen of analyze")
+    sys.exit(0)
 print(json.dumps(answer))
 sys.exit(1 if command == "plan" else 0)
 '''

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 import onnx_mem
-from onnx_mem._measure.storages import Moment
+from onnx_mem._measure.measured import Moment
 from onnx_mem._record.verified import first_difference
 
 

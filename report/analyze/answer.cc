@@ -25,17 +25,23 @@ AnswerLine AnswerOf(const RunSummary& run, const PartOfRun& which, const std::ve
   return line;
 }
 
+// What one size more takes.
+std::string BeyondText(const FittingBatch& edge, ByteUnit units) {
+  if (edge.refused_beyond) return "the model does not run";
+  return edge.device_bytes_beyond ? FormatBytesIn(*edge.device_bytes_beyond, units) : "too much";
+}
+
 // "Safe up to batch 148: at most 14.7 GiB (batch 149: 14.8 GiB)".
-std::string EdgeLine(std::string_view what, std::string_view none, std::string_view end, const FittingBatch& edge,
-                     ByteUnit units) {
+std::string EdgeLine(std::string_view what, std::string_view none, std::string_view end, std::string_view over,
+                     const FittingBatch& edge, ByteUnit units) {
   if (edge.batch == 0) {
-    return absl::StrFormat("No batch is %s: one sample %s %s", none, end.empty() ? "takes" : "may take",
-                           edge.device_bytes_beyond ? FormatBytesIn(*edge.device_bytes_beyond, units) : "too much");
+    return absl::StrFormat("No %s is %s: %s %s %s", over, none, over == kBatchAxis ? "one sample" : "a size of 1",
+                           end.empty() ? "takes" : "may take", BeyondText(edge, units));
   }
-  std::string line = absl::StrFormat("%s up to batch %d: %s%s", what, edge.batch, end,
+  std::string line = absl::StrFormat("%s up to %s %d: %s%s", what, over, edge.batch, end,
                                      FormatBytesIn(edge.device_bytes.value_or(0), units));
   if (edge.at_least) return line + ", and no larger one was looked at";
-  return line + absl::StrFormat(" (batch %d: %s)", edge.batch + 1, FormatBytesIn(*edge.device_bytes_beyond, units));
+  return line + absl::StrFormat(" (%s %d: %s)", over, edge.batch + 1, BeyondText(edge, units));
 }
 
 }  // namespace
@@ -102,21 +108,33 @@ std::string ShortVerdict(const Need& need, const Limit& limit, ByteUnit units) {
   return absl::StrFormat("%s, %s", WordsOf(verdict), Percent(need.expected_bytes, limit.bytes));
 }
 
-std::vector<std::string> BatchLines(const CardFit::Part& part, ByteUnit units) {
-  if (!part.batches) return {"The file's batch is fixed: no other one can be looked at"};
+std::string RanksLine(const FewestRanks& ranks) {
+  if (!ranks.expected) return absl::StrFormat("Does not fit with %d ranks either", kMostRanksTried);
+  std::string line =
+      absl::StrFormat("Expected to fit from %d rank%s on", *ranks.expected, *ranks.expected == 1 ? "" : "s");
+  if (ranks.safe) return line + absl::StrFormat(", safe from %d", *ranks.safe);
+  return line + absl::StrFormat(", not safe with %d", kMostRanksTried);
+}
+
+std::string SizeText(const FitPart& fit, bool begins) {
+  return absl::StrFormat("%s %d", begins && fit.over == kBatchAxis ? "Batch" : fit.over, fit.size);
+}
+
+std::vector<std::string> BatchLines(const CardFit::Part& part, std::string_view over, ByteUnit units) {
+  if (!part.batches) return {absl::StrFormat("The file's %s is fixed: no other one can be looked at", over)};
   const BatchEdges& batches = *part.batches;
-  std::vector<std::string> lines = {EdgeLine("Safe", "safe", "at most ", batches.safe, units),
-                                    EdgeLine("Expected to fit", "expected to fit", "", batches.expected, units)};
+  std::vector<std::string> lines = {EdgeLine("Safe", "safe", "at most ", over, batches.safe, units),
+                                    EdgeLine("Expected to fit", "expected to fit", "", over, batches.expected, units)};
   if (!batches.impossible_from) {
-    lines.push_back(absl::StrFormat("No batch up to %d is impossible", kLargestBatch));
+    lines.push_back(absl::StrFormat("No %s up to %d is impossible", over, kLargestBatch));
     return lines;
   }
-  std::string line = absl::StrFormat("Impossible from batch %d", *batches.impossible_from);
+  std::string line = absl::StrFormat("Impossible from %s %d", over, *batches.impossible_from);
   if (batches.impossible_low_bytes) {
     absl::StrAppendFormat(&line, ": at least %s", FormatBytesIn(*batches.impossible_low_bytes, units));
   }
   if (batches.possible_low_bytes) {
-    absl::StrAppendFormat(&line, " (batch %d: %s)", *batches.impossible_from - 1,
+    absl::StrAppendFormat(&line, " (%s %d: %s)", over, *batches.impossible_from - 1,
                           FormatBytesIn(*batches.possible_low_bytes, units));
   }
   lines.push_back(std::move(line));

@@ -45,8 +45,14 @@ std::string LimitText(const Limit& limit, ByteUnit units);
 std::string ShortVerdict(const Need& need, const Limit& limit, ByteUnit units);
 
 // The three batches of a part in words, a line each: "safe up to batch 148: even its high end fits (14.7 GiB; of 149
-// 14.8 GiB)". One line where the file's batch is fixed.
-std::vector<std::string> BatchLines(const CardFit::Part& part, ByteUnit units);
+// 14.8 GiB)". One line where the file's batch is fixed. `over`: FitPart::over.
+std::vector<std::string> BatchLines(const CardFit::Part& part, std::string_view over, ByteUnit units);
+
+// "Expected to fit from 3 ranks on, safe from 4".
+std::string RanksLine(const FewestRanks& ranks);
+
+// "batch 64", "seq 512": where the question stands. `begins`: a sentence.
+std::string SizeText(const FitPart& fit, bool begins = false);
 
 // "154", "at least 1073741824", "-" where none is known.
 std::string EdgeText(const std::optional<BatchEdges>& batches, FittingBatch BatchEdges::*edge);

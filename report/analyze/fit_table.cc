@@ -50,7 +50,9 @@ Table WithoutRows() {
                {"device_low_bytes", "low", ColumnKind::kBytes},
                {"device_high_bytes", "high", ColumnKind::kBytes},
                {"safe_batch", "safe batch", ColumnKind::kStep},
-               {"impossible_from", "impossible from", ColumnKind::kStep}},
+               {"impossible_from", "impossible from", ColumnKind::kStep},
+               {"over", "over", ColumnKind::kWord},
+               {"size", "size", ColumnKind::kStep}},
               {},
               7};
   table.has_total = false;
@@ -64,12 +66,27 @@ Table FitTable(const FitPart& fit, const Table* ways, const Table* together) {
   for (const CardFit& card : fit.cards) {
     for (const CardFit::Part& part : card.parts) {
       const BatchFigures batches = BatchFiguresOf(part);
-      table.rows.push_back({card.name, card.usable_bytes, fit.batch, part.name, std::string(), std::string(),
-                            std::string(), part.need.expected_bytes, YesOrNo(part.verdict != Verdict::kDoesNotFit),
-                            CellOf(batches.largest_batch), CellOf(batches.largest_batch_device_bytes),
-                            CellOf(batches.next_batch_device_bytes), Cell(), Cell(), std::string(NameOf(part.verdict)),
-                            part.need.low_bytes, part.need.high_bytes, CellOf(batches.safe_batch),
-                            CellOf(batches.impossible_from)});
+      table.rows.push_back({card.name,
+                            card.usable_bytes,
+                            fit.batch,
+                            part.name,
+                            std::string(),
+                            std::string(),
+                            std::string(),
+                            part.need.expected_bytes,
+                            YesOrNo(part.verdict != Verdict::kDoesNotFit),
+                            CellOf(batches.largest_batch),
+                            CellOf(batches.largest_batch_device_bytes),
+                            CellOf(batches.next_batch_device_bytes),
+                            Cell(),
+                            Cell(),
+                            std::string(NameOf(part.verdict)),
+                            part.need.low_bytes,
+                            part.need.high_bytes,
+                            CellOf(batches.safe_batch),
+                            CellOf(batches.impossible_from),
+                            fit.over,
+                            fit.size});
     }
   }
   const CardFit* card = SmallCard(fit);

@@ -143,7 +143,11 @@ std::string RenderJson(const Report& report, const Screen&) {
     WriteFit(json, report, part);
     tables();
   };
-  std::visit(ForPart{analyzed, planned, fitted, [&](const auto&) { tables(); }}, report.part);
+  const auto explained = [&](const ExplainPart& part) {
+    WriteExplained(json, *part);
+    tables();
+  };
+  std::visit(ForPart{analyzed, planned, fitted, explained, [&](const auto&) { tables(); }}, report.part);
   if (!report.model.path.empty()) WriteDiagnostics(json, report.notes);
   json.EndObject();
   std::string text = json.Take();

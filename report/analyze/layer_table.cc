@@ -53,7 +53,7 @@ void AddSteps(const MemoryProgram& program, const Clock* clock, Grouped<LayerSum
 }
 
 void AddBuffers(const RunFigures& figures, const Modules& modules, Grouped<LayerSums>& layers) {
-  const MemoryProgram& program = figures.program;
+  const MemoryProgram& program = *figures.program;
   const StepId peak = figures.timeline.peak_step, end_of_forward = LastForwardStep(program);
   for (const Buffer& buffer : program.buffers) {
     LayerSums& layer = layers[Labelled(modules.LayerOf(program, buffer))];
@@ -75,7 +75,7 @@ Cell BoundOf(const LayerSums& layer) {
 Table LayerTable(const Analysis& analysis, const Clock* clock) {
   Grouped<LayerSums> layers;
   if (const RunFigures* figures = MainFigures(analysis)) {
-    AddSteps(figures->program, clock, layers);
+    AddSteps(*figures->program, clock, layers);
     AddBuffers(*figures, Modules(analysis.parameters), layers);
   }
   for (const Parameter& parameter : analysis.parameters) {

@@ -17,8 +17,6 @@
 namespace onnx_mem {
 namespace {
 
-constexpr size_t kMostRows = 50;
-
 std::string MarkdownTable(const Table& table, int64_t top, const Screen& screen) {
   std::string text = "|", rule = "|";
   std::vector<size_t> columns;
@@ -31,7 +29,7 @@ std::string MarkdownTable(const Table& table, int64_t top, const Screen& screen)
   }
   text += '\n' + rule + '\n';
   const std::vector<size_t> rows = TopRows(table, top);
-  for (size_t i = 0; i < std::min(rows.size(), kMostRows); ++i) {
+  for (size_t i = 0; i < std::min(rows.size(), kMostRowsOfMarkdown); ++i) {
     text += '|';
     for (size_t c : columns) {
       absl::StrAppendFormat(&text, " %s |",
@@ -40,7 +38,7 @@ std::string MarkdownTable(const Table& table, int64_t top, const Screen& screen)
     text += '\n';
   }
   const int64_t left_out =
-      static_cast<int64_t>(table.rows.size() - std::min(rows.size(), kMostRows)) + table.omitted_rows;
+      static_cast<int64_t>(table.rows.size() - std::min(rows.size(), kMostRowsOfMarkdown)) + table.omitted_rows;
   if (left_out > 0) absl::StrAppendFormat(&text, "\n%d more rows.\n", left_out);
   return text;
 }
@@ -54,7 +52,7 @@ std::string FitMarkdown(const Report& report, const FitPart& fit, const Screen& 
   std::string text;
   const std::string model = MarkdownText(BaseName(report.model.path));
   if (fit.cards.size() > 1) {
-    absl::StrAppendFormat(&text, "**%s, batch %d**\n\n", model, fit.batch);
+    absl::StrAppendFormat(&text, "**%s, %s**\n\n", model, SizeText(fit));
     text += MarkdownTable(CardsTable(fit), 0, screen);
   } else {
     const CardFit& card = fit.cards.front();
@@ -62,10 +60,12 @@ std::string FitMarkdown(const Report& report, const FitPart& fit, const Screen& 
       const std::string size = FormatBytesIn(part.need.expected_bytes, screen.units);
       const std::string interval = IntervalText(part.need, size);
       absl::StrAppendFormat(
-          &text, "%s**%s, batch %d: %s needs %s%s** - %s\n\n", text.empty() ? "" : "\n", model, fit.batch, part.name,
+          &text, "%s**%s, %s: %s needs %s%s** - %s\n\n", text.empty() ? "" : "\n", model, SizeText(fit), part.name,
           size, interval.empty() ? "" : absl::StrFormat(" (%s)", interval),
           MarkdownText(VerdictText(part.need, {Limit::Kind::kGpu, card.name, card.usable_bytes}, screen.units)));
-      for (const std::string& line : BatchLines(part, screen.units)) absl::StrAppendFormat(&text, "- %s\n", line);
+      for (const std::string& line : BatchLines(part, fit.over, screen.units))
+        absl::StrAppendFormat(&text, "- %s\n", line);
+      if (part.ranks) absl::StrAppendFormat(&text, "- %s\n", RanksLine(*part.ranks));
     }
   }
   for (const Table& table : report.tables) {
@@ -115,6 +115,7 @@ std::string RenderMarkdown(const Report& report, const Screen& screen) {
       text += MarkdownTable(segments, 0, screen) + "\n";
     }
   }
+  if (const Table* findings = TableNamed(report, "findings")) text += MarkdownTable(*findings, 0, screen) + '\n';
   const Table* shown = TableNamed(report, report.shown_table);
   if (shown == nullptr) shown = TableNamed(report, "categories");
   if (limits.size() > 1) text += MarkdownTable(GpusTable(report.runs, limits), 0, screen) + '\n';

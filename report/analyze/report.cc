@@ -27,15 +27,15 @@ PartSummary SummarizePart(const RunFigures& figures, const Clock* clock) {
   static_cast<PeakFigures&>(part) = figures;
   part.breakdown = figures.timeline.at_peak;
   const StepId peak = figures.timeline.peak_step;
-  if (figures.program.steps.contains(peak)) {
-    const Step& step = figures.program.steps[peak];
+  if (figures.program->steps.contains(peak)) {
+    const Step& step = figures.program->steps[peak];
     part.peak = {true, step.phase, peak.value(), step.op, step.node, step.module};
   }
-  part.steps = static_cast<int64_t>(figures.program.steps.size());
+  part.steps = static_cast<int64_t>(figures.program->steps.size());
   part.live_bytes = figures.timeline.live_bytes;
-  part.phases = SpansOf(figures.program);
+  part.phases = SpansOf(*figures.program);
   if (clock != nullptr && clock->unknown.empty()) {
-    part.time = EstimateTime(figures.program, clock->card, clock->measured, clock->micro_steps);
+    part.time = EstimateTime(*figures.program, clock->card, clock->measured, clock->micro_steps);
     if (part.time->step_ns == 0) part.time.reset();  // a session's steps say nothing of what they compute
   }
   return part;
@@ -70,7 +70,7 @@ void AddTables(const ReportRequest& request, const Analysis& analysis, AnalyzePa
     if (!range.rows.empty()) report.tables.push_back(std::move(range));
   }
   if (analysis.inference() && (all || (request.verbose && request.by == By::kNone))) {
-    Table skips = SkipTable(analysis.inference()->program);
+    Table skips = SkipTable(*analysis.inference()->program);
     if (!skips.rows.empty()) report.tables.push_back(std::move(skips));
   }
   switch (request.by) {
@@ -122,7 +122,8 @@ std::vector<std::pair<std::string_view, int64_t>> BreakdownOf(const PartSummary&
   std::vector<std::pair<std::string_view, int64_t>> breakdown;
   if (of == FigureOf::kTraining) {
     for (size_t c = 0; c < kNumCategories; ++c) {
-      breakdown.emplace_back(NameOf(static_cast<Category>(c)), part.breakdown[c]);
+      const auto category = static_cast<Category>(c);
+      if (!IsOfLayout(category) || part.breakdown[c] != 0) breakdown.emplace_back(NameOf(category), part.breakdown[c]);
     }
     return breakdown;
   }
@@ -177,12 +178,17 @@ std::optional<Scaling> ComputeScaling(const std::vector<RunSummary>& runs, const
 
 BatchFigures BatchFiguresOf(const CardFit::Part& part) {
   BatchFigures figures;
+  if (part.ranks) {
+    figures.fewest_ranks = part.ranks->expected;
+    figures.safe_ranks = part.ranks->safe;
+  }
   if (!part.batches) return figures;
   const BatchEdges& edges = *part.batches;
   figures.safe_batch = edges.safe.batch;
   figures.largest_batch = edges.expected.batch;
   figures.impossible_from = edges.impossible_from;
   figures.at_least = edges.expected.at_least;
+  figures.refused_beyond = edges.expected.refused_beyond;
   figures.safe_batch_high_bytes = edges.safe.device_bytes;
   figures.next_safe_batch_high_bytes = edges.safe.device_bytes_beyond;
   figures.largest_batch_device_bytes = edges.expected.device_bytes;

@@ -20,8 +20,11 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/memory/program.h"
 #include "analyzer/onnx/build/import.h"
+#include "analyzer/study/axis.h"
+#include "planner/advice/fewest_ranks.h"
 #include "planner/advice/fit.h"
 #include "report/analyze/limit.h"
+#include "report/explain/explain_part.h"
 #include "report/parts/layers.h"
 #include "report/parts/table.h"
 #include "report/plan/plan_part.h"
@@ -98,6 +101,7 @@ struct CardFit {
     Need need;         // at the batch of the question
     Verdict verdict = Verdict::kDoesNotFit;
     std::optional<BatchEdges> batches;  // unset: the file's batch is fixed
+    std::optional<FewestRanks> ranks;   // of a sharded step
   };
   std::string name;  // "" for a size
   std::optional<int64_t> memory_bytes;
@@ -128,6 +132,8 @@ struct AnalyzePart {
 struct FitPart {
   std::vector<CardFit> cards = {};
   int64_t batch = 0;
+  std::string over = std::string(kBatchAxis);  // what is varied: the batch, or a dimension by its name
+  int64_t size = 0;                            // of the question, along it
 };
 
 struct TablesPart {};  // the tables and the notes are all that there is to tell
@@ -148,7 +154,7 @@ struct Report {
   bool verbose = false;
   std::vector<Diagnostic> notes;
   std::shared_ptr<const ModelFile> file = {};  // that was read, for the format that is a copy of it; or null
-  std::variant<TablesPart, AnalyzePart, PlanPart, FitPart, ComparePart> part;
+  std::variant<TablesPart, AnalyzePart, PlanPart, FitPart, ComparePart, ExplainPart> part;
 };
 
 // A function for each part that a report may have, for std::visit.

@@ -72,8 +72,6 @@ Table TensorTable(const Graph& graph) {
   table.rows.reserve(graph.tensors.size());
   for (const Tensor& tensor : graph.tensors) {
     const Node* maker = tensor.producer.valid() ? &graph.nodes[tensor.producer] : nullptr;
-    const Node* reader = tensor.consumers.empty() ? nullptr : &graph.nodes[tensor.consumers.front()];
-    const Node* owner = maker ? maker : reader;
     Row& row = table.rows.emplace_back();
     row.reserve(table.columns.size());
     row.emplace_back(ShownName(tensor));
@@ -81,19 +79,15 @@ Table TensorTable(const Graph& graph) {
     row.emplace_back(tensor.shape);
     row.emplace_back(std::string(NameOf(tensor.role)));
     row.push_back(CellOf(NumBytes(tensor.shape, tensor.dtype)));
-    if (!maker) {
-      row.emplace_back();
-    } else {
-      row.emplace_back(maker->name.empty() ? Describe(graph, tensor.producer) : maker->name);
-    }
-    row.push_back(owner ? Cell(owner->module) : Cell());
+    row.push_back(!maker ? Cell() : Cell(maker->name.empty() ? Describe(graph, tensor.producer) : maker->name));
+    row.push_back(maker || !tensor.consumers.empty() ? Cell(std::string()) : Cell());  // no file names its modules
     row.push_back(tensor.path.empty() ? Cell() : Cell(tensor.name));
   }
   return table;
 }
 
 Table LiveTable(const RunFigures& figures, const Modules& modules, int64_t most) {
-  const MemoryProgram& program = figures.program;
+  const MemoryProgram& program = *figures.program;
   Table table{"live_at_peak",
               "Tensors alive at the peak",
               {{"name", "tensor"},
@@ -124,7 +118,7 @@ Table LiveTable(const RunFigures& figures, const Modules& modules, int64_t most)
 }
 
 Table StepTable(const RunFigures& figures) {
-  const MemoryProgram& program = figures.program;
+  const MemoryProgram& program = *figures.program;
   const std::vector<BytesByCategory> bytes = BytesPerStep(program);
   Table table{"timeline",
               "Steps",
@@ -158,7 +152,7 @@ Table OpTable(const Analysis& analysis) {
   };
   Grouped<Op> ops;
   if (const RunFigures* figures = MainFigures(analysis)) {
-    const MemoryProgram& program = figures->program;
+    const MemoryProgram& program = *figures->program;
     for (const Step& step : program.steps) {
       Op& op = ops[step.op];
       ++op.calls;
@@ -190,8 +184,8 @@ Table ShapeTable(const RunFigures& figures) {
   };
   std::vector<Group> groups;
   absl::flat_hash_map<std::string, size_t> index;
-  for (BufferId id : LiveAt(figures.program, figures.timeline.peak_step)) {
-    const Buffer& buffer = figures.program.buffers[id];
+  for (BufferId id : LiveAt(*figures.program, figures.timeline.peak_step)) {
+    const Buffer& buffer = figures.program->buffers[id];
     const std::string key = absl::StrFormat("%d %d %d %s", static_cast<int>(buffer.category),
                                             static_cast<int>(buffer.dtype), buffer.bytes, ToString(Shape(buffer.dims)));
     const auto [at, added] = index.try_emplace(key, groups.size());

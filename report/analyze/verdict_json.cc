@@ -100,7 +100,8 @@ void WriteLimits(JsonWriter& json, const Report& report, const std::vector<Limit
 
 void WriteFit(JsonWriter& json, const Report& report, const FitPart& fit) {
   WriteQuestion(json, report, fit.batch);
-  json.Key("over").String("batch");
+  json.Key("over").String(fit.over);
+  json.Key("size").Int(fit.size);
   WriteCard(json, fit.cards.front());
   json.Key("gpus").BeginArray();
   for (const CardFit& card : fit.cards) {

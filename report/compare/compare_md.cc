@@ -12,16 +12,14 @@
 namespace onnx_mem {
 namespace {
 
-constexpr size_t kMostRows = 50;
-
 // Rows of the table, for as many as there is room.
 class Rows {
  public:
   void Add(std::string row) {
-    if (rows_++ < kMostRows) text_ += row + '\n';
+    if (rows_++ < kMostRowsOfMarkdown) text_ += row + '\n';
   }
   std::string Text() const {
-    const size_t left_out = rows_ - std::min(rows_, kMostRows);
+    const size_t left_out = rows_ - std::min(rows_, kMostRowsOfMarkdown);
     return left_out == 0 ? text_ : absl::StrFormat("%s\n%d more rows.\n", text_, left_out);
   }
 

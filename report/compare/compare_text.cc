@@ -18,7 +18,6 @@
 namespace onnx_mem {
 namespace {
 
-constexpr size_t kGap = 2;
 constexpr size_t kMostOperators = 5;
 
 std::string Size(int64_t bytes, ByteUnit unit) { return bytes == 0 ? "-" : SizeIn(bytes, unit); }

@@ -20,7 +20,7 @@ std::vector<LayerFigures> LayersOf(const Analysis& analysis) {
     bool is_module = false;
   };
   Grouped<Kind> kinds;
-  for (const Step& step : figures->program.steps) {
+  for (const Step& step : figures->program->steps) {
     if (step.phase != Phase::kForward || step.recompute) continue;
     Kind& kind = kinds[step.module.empty() ? step.node : step.module];
     absl::StrAppend(&kind.ops, step.op.str(), " ");
@@ -42,7 +42,7 @@ std::vector<OperatorCall> CallsOf(const Analysis& analysis) {
   std::vector<OperatorCall> calls;
   const RunFigures* figures = MainFigures(analysis);
   if (!figures) return calls;
-  const MemoryProgram& program = figures->program;
+  const MemoryProgram& program = *figures->program;
   std::vector<int64_t> bytes(program.steps.size(), 0);
   for (const Buffer& buffer : program.buffers) {
     if (MadeByAStep(buffer) && program.steps.contains(buffer.begin)) {

@@ -21,10 +21,10 @@ std::string PictureHtml(const Report& report) {
     analysis = std::get<PlanPart>(report.part).baseline.get();
   }
   const RunFigures* figures = analysis != nullptr ? MainFigures(*analysis) : nullptr;
-  if (figures == nullptr || figures->program.steps.empty()) return "";
+  if (figures == nullptr || figures->program->steps.empty()) return "";
   int64_t limit_bytes = 0;
   if (part != nullptr && !part->limits.empty()) limit_bytes = LiveLimit(part->limits.front(), *figures);
-  return TimelinePicture(figures->program, limit_bytes);
+  return TimelinePicture(*figures->program, limit_bytes);
 }
 
 }  // namespace
@@ -51,17 +51,20 @@ std::string Filled(std::string_view template_text, const std::vector<Filling>& f
 
 std::string RenderPage(const Report& report, const Screen& screen) {
   const std::string name = report.model.path.empty() ? report.command : BaseName(report.model.path);
+  const std::string tables = TablesHtml(report, screen), data = PageData(report);
+  const bool still = tables.empty() && data == "{}";  // nothing that a script would draw or sort
   return Filled(kPageTemplate, {{"title", HtmlText(name)},
                                 {"style_hash", PolicyHash(kPageStyleSha256)},
                                 {"script_hash", PolicyHash(kPageScriptSha256)},
                                 {"style", std::string(kPageStyle)},
+                                {"headline", HeadlineHtml(report, screen)},
                                 {"answer", AnswerHtml(report, screen)},
                                 {"picture", PictureHtml(report)},
-                                {"tables", TablesHtml(report, screen)},
+                                {"tables", tables},
                                 {"notes", NotesHtml(report, screen)},
                                 {"version", ONNX_MEM_VERSION},
-                                {"data", PageData(report)},
-                                {"script", std::string(kPageScript)}});
+                                {"data", data},
+                                {"script", still ? "" : std::string(kPageScript)}});
 }
 
 }  // namespace onnx_mem

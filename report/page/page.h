@@ -39,7 +39,8 @@ std::string Filled(std::string_view template_text, const std::vector<Filling>& f
 // `limit_bytes`: a line of what may be alive; 0: none.
 std::string TimelinePicture(const MemoryProgram& program, int64_t limit_bytes);
 
-// The answer, its parts that add up, tables and notes as HTML.
+// The answer; the parts that it adds up from, or the screen of several runs; tables and notes: as HTML.
+std::string HeadlineHtml(const Report& report, const Screen& screen);
 std::string AnswerHtml(const Report& report, const Screen& screen);
 std::string TablesHtml(const Report& report, const Screen& screen);
 std::string NotesHtml(const Report& report, const Screen& screen);

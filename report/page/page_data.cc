@@ -89,7 +89,7 @@ void WriteOthers(JsonWriter& json, const MemoryProgram& program, const std::vect
 
 void WriteBuffers(JsonWriter& json, const PageRun& run, const Modules& modules, const StringList& strings,
                   size_t most) {
-  const MemoryProgram& program = run.figures->program;
+  const MemoryProgram& program = *run.figures->program;
   const std::vector<BufferId> shown = LargestBuffers(program, most);
   const std::vector<int64_t>& addresses = run.figures->addresses;
   std::map<std::pair<int64_t, std::string>, int64_t> kinds;
@@ -129,7 +129,7 @@ void WriteBuffers(JsonWriter& json, const PageRun& run, const Modules& modules, 
 }
 
 void CollectStrings(const PageRun& run, const Modules& modules, size_t most, StringList& strings) {
-  const MemoryProgram& program = run.figures->program;
+  const MemoryProgram& program = *run.figures->program;
   for (const Step& step : program.steps) {
     for (std::string_view text :
          {std::string_view(step.op), std::string_view(step.node), std::string_view(step.module)}) {
@@ -170,7 +170,7 @@ std::string DataWith(const Report& report, const std::vector<PageRun>& runs, siz
     }
     json.Add({{"peak_step", run.figures->timeline.peak_step.value()}, {"limit_bytes", run.limit_bytes}});
     if (json.KeyOf("base", run.base >= 0)) json.Int(run.base);
-    WriteSteps(json, run.figures->program, strings);
+    WriteSteps(json, *run.figures->program, strings);
     WriteBuffers(json, run, modules[i], strings, most_buffers);
     json.EndObject();
   }
@@ -189,7 +189,7 @@ std::string PageData(const Report& report) {
   const std::vector<PageRun> runs = PageRunsOf(report);
   if (runs.empty()) return "{}";
   size_t most = 0;
-  for (const PageRun& run : runs) most = std::max(most, run.figures->program.buffers.size());
+  for (const PageRun& run : runs) most = std::max(most, run.figures->program->buffers.size());
   std::string data = DataWith(report, runs, most);
   while (data.size() > kMostDataBytes && most > kFewestBuffers) {
     const double share = 0.9 * static_cast<double>(kMostDataBytes) / static_cast<double>(data.size());

@@ -1,11 +1,10 @@
-// What of the page needs no script: the answer and what it adds up from, tables, assumptions.
+// What of the page needs no script: what the answer adds up from, assumptions.
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
 
 #include "absl/strings/str_format.h"
 #include "report/analyze/answer.h"
-#include "report/analyze/range.h"
 #include "report/analyze/run_table.h"
 #include "report/compare/comparison.h"
 #include "report/page/page.h"
@@ -83,54 +82,15 @@ std::string PartsHtml(const Report& report, const RunSummary& run, const Screen&
   return table.Html();
 }
 
-std::string WherePeak(const PartSummary& part) {
-  if (!part.peak.known) return "";
-  std::string text = absl::StrFormat("Peak at step %s of %s, %s: <code>%s</code>", WithThousands(part.peak.step + 1),
-                                     WithThousands(part.steps), NameOf(part.peak.phase), HtmlText(part.peak.op));
-  const std::string& place = part.peak.module.empty() ? part.peak.node : part.peak.module;
-  if (!place.empty()) absl::StrAppendFormat(&text, " in <code>%s</code>", HtmlText(place));
-  return text;
-}
-
-std::string CardsHtml(const Report& report, const std::vector<Limit>& limits, const Screen& screen) {
-  const RunSummary& run = report.runs.front();
-  std::string html = "<div class=\"cards\">\n";
-  for (const AnswerLine& line : AnswerLines(run, limits, screen.units)) {
-    const PartSummary& part = line.part == "training" ? *run.training : *run.inference;
-    absl::StrAppendFormat(&html, "<div class=\"card\"><h2>%s needs%s</h2><p class=\"size\">%s</p>",
-                          line.part == "training" ? "Training" : "Inference", line.at_least ? " at least" : "",
-                          line.size);
-    if (limits.size() == 1) {  // several have a table
-      absl::StrAppendFormat(&html, "<p class=\"verdict %s\">%s</p>", NameOf(line.answer), HtmlText(line.verdict));
-    }
-    if (!line.interval.empty()) {
-      absl::StrAppendFormat(&html, "<p class=\"hint\">%s: %s</p>", HtmlText(line.interval), RangeWords(report, part));
-    }
-    absl::StrAppendFormat(&html, "<p class=\"hint\">%s</p></div>\n", WherePeak(part));
-  }
-  return html + "</div>\n";
-}
-
-std::string ModelLine(const Report& report) {
-  std::string text;
-  if (report.runs.size() == 1) absl::StrAppendFormat(&text, "batch %d · ", report.runs.front().batch);
-  absl::StrAppendFormat(&text, "%s parameters", ShortCount(report.model.parameters));
-  if (!report.model.parameter_dtype.empty()) absl::StrAppendFormat(&text, " (%s)", report.model.parameter_dtype);
-  absl::StrAppendFormat(&text, " · %s nodes", WithThousands(report.model.nodes));
-  if (!report.model.producer.empty()) absl::StrAppendFormat(&text, " · %s", report.model.producer);
-  absl::StrAppendFormat(&text, " · from %s", report.model.source == "record" ? "a record of the run" : "the graph");
-  return text;
-}
-
 // Line by line, as a page may hold many more than the 400 bytes to which names are cut.
 std::string ScreenHtml(const Report& report, const Screen& screen) {
   Screen page = screen;
   page.rows = 0;  // nothing scrolls away
   const std::string text = RenderText(report, page);
-  std::string html = "<pre>";
+  std::string html = "<pre tabindex=\"0\" role=\"region\" aria-label=\"The report as text\">";
   for (size_t from = 0; from < text.size();) {
     const size_t end = std::min(text.find('\n', from), text.size());
-    html += HtmlText(std::string_view(text).substr(from, end - from)) + "\n";
+    html += HtmlText(std::string_view(text).substr(from, end - from), kLongestFlags) + "\n";
     from = end + 1;
   }
   return html + "</pre>\n";
@@ -141,28 +101,12 @@ std::string ScreenHtml(const Report& report, const Screen& screen) {
 bool IsOneRun(const Report& report) { return !report.model.path.empty() && report.runs.size() == 1; }
 
 std::string AnswerHtml(const Report& report, const Screen& screen) {
-  const std::string name = report.model.path.empty() ? report.command : BaseName(report.model.path);
-  std::string html = absl::StrFormat("<h1><bdi>%s</bdi></h1>\n", HtmlText(name));
-  if (!IsOneRun(report)) return html + ScreenHtml(report, screen);
-  absl::StrAppendFormat(&html, "<p class=\"model\">%s</p>\n", HtmlText(ModelLine(report)));
-  const auto* analyzed = std::get_if<AnalyzePart>(&report.part);
-  if (std::holds_alternative<PlanPart>(report.part)) {
-    html += "<div class=\"card wide\">";
-    const std::vector<std::string> lines = PlanAnswerLines(report, screen);
-    for (size_t i = 0; i < lines.size(); ++i) {
-      absl::StrAppendFormat(&html, "<p%s>%s</p>", i == 0 ? " class=\"size small\"" : "", HtmlText(lines[i]));
-    }
-    for (const PlanPart::Held& held : std::get<PlanPart>(report.part).held) {
-      absl::StrAppendFormat(&html, "<p class=\"verdict %s\">%s</p>", NameOf(held.verdict),
-                            HtmlText(VerdictText(held.planned, held.limit, screen.units)));
-    }
-    html += "</div>\n";
-  }
-  const RunSummary& run = report.runs.front();
+  if (!IsOneRun(report)) return "<h2>In words</h2>\n" + ScreenHtml(report, screen);
   const std::vector<Limit>& limits = LimitsOf(report);
-  html += CardsHtml(report, limits, screen);
+  std::string html = "<h2>What: the parts of the figure</h2>\n";
   if (limits.size() > 1) html += TableHtml(GpusTable(report.runs, limits), screen, /*stacks=*/true);
-  html += PartsHtml(report, run, screen);
+  html += PartsHtml(report, report.runs.front(), screen);
+  const auto* analyzed = std::get_if<AnalyzePart>(&report.part);
   if (analyzed == nullptr || analyzed->savings.rows.empty()) return html;
   return html + "<div class=\"scroll less\" tabindex=\"0\" role=\"region\" aria-label=\"How to need less\">" +
          TableHtml(CheapestWaysTable(analyzed->savings), screen, /*stacks=*/true) + "</div>\n";
@@ -170,7 +114,8 @@ std::string AnswerHtml(const Report& report, const Screen& screen) {
 
 std::string NotesHtml(const Report& report, const Screen& screen) {
   std::string html;
-  if (!report.assumptions.empty()) absl::StrAppendFormat(&html, "<p>%s</p>\n", HtmlText(AssumptionsText(report)));
+  if (!report.assumptions.empty())
+    absl::StrAppendFormat(&html, "<p>%s</p>\n", HtmlText(AssumptionsText(report), kLongestFlags));
   std::vector<const Diagnostic*> notes;
   for (const Diagnostic& note : report.notes) notes.push_back(&note);
   // Those that move most first.
@@ -183,7 +128,7 @@ std::string NotesHtml(const Report& report, const Screen& screen) {
                           NameOf(note->severity), note->bytes ? FormatBytesIn(*note->bytes, screen.units) : "",
                           HtmlText(note->message), HtmlText(CodeOf(*note)));
     for (const std::string& line : note->details) {
-      absl::StrAppendFormat(&html, "<p class=\"hint\">%s</p>", HtmlText(line));
+      absl::StrAppendFormat(&html, "<p class=\"hint\">%s</p>", HtmlText(line, kLongestFlags));
     }
     html += "</div></li>\n";
   }

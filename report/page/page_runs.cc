@@ -14,7 +14,7 @@ using Layout = JsonWriter::Layout;
 
 void AddRun(std::vector<PageRun>& runs, std::string name, const Analysis& analysis, const RunFigures* figures,
             const std::vector<Limit>& limits) {
-  if (figures == nullptr || figures->program.steps.empty()) return;
+  if (figures == nullptr || figures->program->steps.empty()) return;
   runs.push_back({std::move(name), &analysis, figures, limits.empty() ? 0 : LiveLimit(limits.front(), *figures)});
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "report/analyze/answer.h"
 #include "report/compare/comparison.h"
 #include "report/page/page.h"
@@ -34,7 +35,8 @@ ByteUnit UnitOfColumn(const Table& table, size_t column, ByteUnit chosen) {
 std::string CellHtml(const Cell& cell, ColumnKind kind, ByteUnit unit) {
   const bool flags = std::holds_alternative<CommandWords>(cell);
   const std::string text = HtmlText(CellText(cell, kind, unit), flags ? kLongestFlags : kLongestName);
-  return flags ? absl::StrFormat("<code>%s</code>", text) : text;
+  // A line may end between two of them, not within: "--" and "segment" would be two words.
+  return flags ? "<code><span>" + absl::StrReplaceAll(text, {{" ", "</span> <span>"}}) + "</span></code>" : text;
 }
 
 // What changed, by category and total and by layer; of each head two tables.

@@ -15,10 +15,10 @@ constexpr double kWidth = 1000, kHeight = 250, kLeft = 70, kTop = 26;
 constexpr size_t kMostColumns = 500;
 
 // As the page's script stacks them (web/series.mjs): what stays is at the bottom, what comes and is freed on top.
-constexpr auto kBottomToTop =
-    std::to_array<Category>({Category::kParameters, Category::kBuffers, Category::kOptimizerState, Category::kInputs,
-                             Category::kGradients, Category::kSavedActivations, Category::kTransientActivations,
-                             Category::kActivationGradients, Category::kOptimizerTemporaries, Category::kWorkspace});
+constexpr auto kBottomToTop = std::to_array<Category>(
+    {Category::kParameters, Category::kBuffers, Category::kOptimizerState, Category::kInputs, Category::kGradients,
+     Category::kSavedActivations, Category::kTransientActivations, Category::kActivationGradients,
+     Category::kOptimizerTemporaries, Category::kWorkspace, Category::kUnshardedParameters, Category::kCommunication});
 
 struct PictureColumn {
   size_t step = 0;  // the one of its steps with the most bytes

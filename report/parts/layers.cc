@@ -43,9 +43,9 @@ std::vector<Layer> SplitByChild(const std::vector<Module>& parts, std::string_vi
 
 std::vector<Module> ModulesAtPeak(const RunFigures& figures, const Modules& modules) {
   Grouped<int64_t> bytes;
-  for (const Buffer& buffer : figures.program.buffers) {
+  for (const Buffer& buffer : figures.program->buffers) {
     if (!(buffer.begin <= figures.timeline.peak_step && figures.timeline.peak_step < buffer.end)) continue;
-    bytes[modules.LayerOf(figures.program, buffer)] += buffer.bytes;
+    bytes[modules.LayerOf(*figures.program, buffer)] += buffer.bytes;
   }
   return bytes.groups();
 }

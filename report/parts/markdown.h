@@ -2,10 +2,13 @@
 #ifndef ONNX_MEM_REPORT_PARTS_MARKDOWN_H_
 #define ONNX_MEM_REPORT_PARTS_MARKDOWN_H_
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace onnx_mem {
+
+inline constexpr size_t kMostRowsOfMarkdown = 50;  // of a table, in a comment that people read
 
 inline std::string MarkdownText(std::string_view text) {
   std::string escaped;

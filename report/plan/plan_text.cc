@@ -18,10 +18,9 @@
 namespace onnx_mem {
 namespace {
 
-constexpr size_t kGap = 2;
 constexpr size_t kBar = 24;
 constexpr size_t kSpark = 60;
-constexpr size_t kRows = 12;  // of the curve, unless -n says otherwise
+constexpr size_t kRowsOfCurve = 12;  // of the curve, unless -n says otherwise
 constexpr size_t kName = 36;
 
 std::string Times(double slowdown) { return absl::StrFormat("x%.3f", 1 + slowdown); }
@@ -75,7 +74,7 @@ std::vector<size_t> ShownRows(const Report& report) {
     const ModulePlan& plan = answer.plans[i];
     if (!plan.dominated || answer.chosen == i || plan.method == "given" || plan.segments.empty()) curve.push_back(i);
   }
-  const size_t most = report.top_given ? static_cast<size_t>(report.top) : kRows;
+  const size_t most = report.top_given ? static_cast<size_t>(report.top) : kRowsOfCurve;
   if (most == 0 || curve.size() <= most || most < 2) return curve;
   std::set<size_t> shown;
   if (answer.chosen) shown.insert(*answer.chosen);

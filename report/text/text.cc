@@ -181,12 +181,14 @@ std::string RenderText(const Report& report, const Screen& screen) {
            TrainsLine(report, screen);
   };
   const auto compared = [&](const ComparePart& part) { return CompareText(*part, report, screen); };
+  const auto explained = [&](const ExplainPart& part) { return ExplainText(*part, report, screen); };
   const auto tables = [&](const TablesPart&) {
     if (TableNamed(report, "models") != nullptr) return ModelsText(report, screen) + TrainsLine(report, screen);
     return TablesText(report, report.model.path.empty() ? "" : HeadingText(report, screen), screen) +
            TrainsLine(report, screen);
   };
-  return WithVerdictLast(std::visit(ForPart{analyzed, planned, fitted, compared, tables}, report.part), report, screen);
+  return WithVerdictLast(std::visit(ForPart{analyzed, planned, fitted, compared, explained, tables}, report.part),
+                         report, screen);
 }
 
 std::string RenderQuiet(const Report& report) {
@@ -205,18 +207,20 @@ std::string RenderQuiet(const Report& report) {
     for (const CardFit& card : fit.cards) {
       const CardFit::Part& part = card.parts.front();
       const BatchEdges batches = part.batches.value_or(BatchEdges());
-      absl::StrAppendFormat(&text, "%s batch=%d %s=%d fits=%d largest=%d verdict=%s safe=%d impossible-from=%s%s\n",
+      absl::StrAppendFormat(&text, "%s batch=%d %s=%d fits=%d largest=%d verdict=%s safe=%d impossible-from=%s%s%s\n",
                             BaseName(report.model.path), fit.batch, part.name, part.need.expected_bytes,
                             part.verdict == Verdict::kDoesNotFit ? 0 : 1, batches.expected.batch, NameOf(part.verdict),
                             batches.safe.batch, ImpossibleText(part.batches),
+                            fit.over == kBatchAxis ? "" : absl::StrFormat(" over=%s size=%d", fit.over, fit.size),
                             fit.cards.size() > 1 ? " on=" + OneWord(card.name) : "");
     }
     return text;
   };
   const auto planned = [&](const PlanPart&) { return PlanLine(report); };
   const auto compared = [](const ComparePart& part) { return CompareQuiet(*part); };
+  const auto explained = [](const ExplainPart& part) { return ExplainQuiet(*part); };
   const auto nothing = [](const TablesPart&) { return std::string(); };
-  return std::visit(ForPart{analyzed, fitted, planned, compared, nothing}, report.part);
+  return std::visit(ForPart{analyzed, fitted, planned, compared, explained, nothing}, report.part);
 }
 
 }  // namespace onnx_mem

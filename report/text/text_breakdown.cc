@@ -37,6 +37,8 @@ constexpr auto kLabels = std::to_array<CategoryLabel>({
     {Category::kInputs, "inputs", Paint::kDim},
     {Category::kBuffers, "buffers", Paint::kDim},
     {Category::kWorkspace, "workspace", Paint::kDim},
+    {Category::kUnshardedParameters, "unsharded parameters", Paint::kDim},
+    {Category::kCommunication, "communication", Paint::kDim},
 });
 
 constexpr size_t kLabelWidth = 22;

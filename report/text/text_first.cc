@@ -71,6 +71,7 @@ const std::vector<Share>& Shares() {
        {Category::kSavedActivations, Category::kTransientActivations, Category::kActivationGradients},
        Paint::kYellow},
       {"inputs", {Category::kInputs}, Paint::kDim},
+      {"unsharded, collectives", {Category::kUnshardedParameters, Category::kCommunication}, Paint::kYellow},
       {"workspace", {Category::kWorkspace}, Paint::kDim},
   };
   return shares;

@@ -13,7 +13,6 @@ namespace onnx_mem {
 namespace {
 
 constexpr size_t kSweepBar = 24;
-constexpr size_t kGap = 2;
 
 bool IsSummed(ColumnKind kind) {
   return kind == ColumnKind::kCount || kind == ColumnKind::kWork || kind == ColumnKind::kBytes ||

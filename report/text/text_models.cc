@@ -22,7 +22,7 @@ constexpr size_t kMostLayers = 14;
 
 using Figures = std::array<int64_t, kMeasures>;
 
-struct Layer {
+struct NamedFigures {
   std::string name;
   Figures figures = {};
 };
@@ -49,9 +49,9 @@ std::string Ancestor(const std::string& path, size_t depth) {
 }
 
 // Layers by the shallowest path at which no group holds more than half of a measure, unless it is one layer.
-std::vector<Layer> Grouping(const std::vector<Layer>& leaves, const Figures& total) {
+std::vector<NamedFigures> Grouping(const std::vector<NamedFigures>& leaves, const Figures& total) {
   Grouped<size_t> depths;
-  const auto group_of = [&](const Layer& leaf) {
+  const auto group_of = [&](const NamedFigures& leaf) {
     for (size_t depth = 1;; ++depth) {
       std::string name = Ancestor(leaf.name, depth);
       if (name == leaf.name || depths[name] == 0) return name;
@@ -59,14 +59,14 @@ std::vector<Layer> Grouping(const std::vector<Layer>& leaves, const Figures& tot
   };
   for (bool split = true; split;) {
     split = false;
-    Grouped<Layer> groups;
+    Grouped<NamedFigures> groups;
     Grouped<int64_t> members;
-    for (const Layer& leaf : leaves) {
+    for (const NamedFigures& leaf : leaves) {
       const std::string name = group_of(leaf);
       AddTo(groups[name].figures, leaf.figures);
       ++members[name];
     }
-    std::vector<Layer> layers;
+    std::vector<NamedFigures> layers;
     for (const auto& [name, layer] : groups.groups()) {
       bool large = false;
       for (size_t i = 0; i < kMeasures; ++i) large = large || layer.figures[i] > total[i] / 2;
@@ -82,9 +82,9 @@ std::vector<Layer> Grouping(const std::vector<Layer>& leaves, const Figures& tot
 }
 
 // All layers in their order, of more than `most` those with the largest share of anything, then the sum of the others.
-std::vector<Layer> Shown(std::vector<Layer> layers, const Figures& total, size_t most) {
+std::vector<NamedFigures> Shown(std::vector<NamedFigures> layers, const Figures& total, size_t most) {
   if (layers.size() <= most) return layers;
-  const auto share = [&](const Layer& layer) {
+  const auto share = [&](const NamedFigures& layer) {
     double largest = 0;
     for (size_t i = 0; i < kMeasures; ++i) {
       if (total[i] > 0)
@@ -93,11 +93,11 @@ std::vector<Layer> Shown(std::vector<Layer> layers, const Figures& total, size_t
     return largest;
   };
   std::vector<double> shares;
-  for (const Layer& layer : layers) shares.push_back(share(layer));
+  for (const NamedFigures& layer : layers) shares.push_back(share(layer));
   std::vector<double> sorted = shares;
   std::sort(sorted.begin(), sorted.end(), std::greater<>());
-  std::vector<Layer> shown;
-  Layer others;
+  std::vector<NamedFigures> shown;
+  NamedFigures others;
   size_t count = 0;
   for (size_t i = 0; i < layers.size(); ++i) {
     if (shares[i] >= sorted[most - 1] && shown.size() < most) {
@@ -136,11 +136,11 @@ TextTable StartTable(std::string title) {
 }
 
 std::string ModelLayersText(const std::string& model, const Table& table, size_t most, const Screen& screen) {
-  std::vector<Layer> leaves;
+  std::vector<NamedFigures> leaves;
   Figures total = {};
   for (const Row& row : table.rows) {
     if (std::get<std::string>(CellAt(table, row, "model")) != model) continue;
-    Layer& leaf = leaves.emplace_back();
+    NamedFigures& leaf = leaves.emplace_back();
     leaf.name = std::get<std::string>(CellAt(table, row, "module"));
     for (size_t i = 0; i < kMeasures; ++i) leaf.figures[i] = NumberAt(table, row, kKeys[i]);
     AddTo(total, leaf.figures);
@@ -148,7 +148,7 @@ std::string ModelLayersText(const std::string& model, const Table& table, size_t
   std::array<ByteUnit, kMeasures> units = {};
   units[2] = ColumnUnit(total[2], screen.units);
   TextTable text = StartTable(BaseName(model));
-  for (const Layer& layer : Shown(Grouping(leaves, total), total, most)) {
+  for (const NamedFigures& layer : Shown(Grouping(leaves, total), total, most)) {
     if (layer.figures == Figures{}) continue;
     std::vector<std::string> cells = {"  " + layer.name};
     AddFigures(layer.figures, total, units, screen.utf8, cells);

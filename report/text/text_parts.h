@@ -12,6 +12,7 @@
 namespace onnx_mem {
 
 inline constexpr size_t kIndent = 2;
+inline constexpr size_t kGap = 2;  // between the columns of a table
 
 // A sentence with its line break; lines behind the first begin with `hanging` spaces.
 std::string Sentence(std::string_view text, const Screen& screen, size_t hanging = 2 * kIndent);

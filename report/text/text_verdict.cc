@@ -61,19 +61,20 @@ std::string BatchesWith(const std::vector<RunSummary>& runs, const std::vector<L
 
 // "Batch 256 of training needs 24.0 GiB (22.9 - 25.1 GiB): does not fit Tesla T4 (14.7 GiB), 9.22 GiB over", and the
 // batches that do.
-std::string PartText(const CardFit& card, const CardFit::Part& part, int64_t batch, const Screen& screen) {
+std::string PartText(const FitPart& fit, const CardFit& card, const CardFit::Part& part, const Screen& screen) {
   const Limit limit{Limit::Kind::kGpu, card.name, card.usable_bytes};
   const std::string verdict = VerdictText(part.need, limit, screen.units);
   const std::string size = FormatBytesIn(part.need.expected_bytes, screen.units);
   const std::string interval = IntervalText(part.need, size);
-  std::string text = absl::StrFormat("%sBatch %d of %s needs %s%s:", std::string(kIndent, ' '), batch, part.name, size,
-                                     interval.empty() ? "" : absl::StrFormat("  (%s)", interval));
+  std::string text = absl::StrFormat("%s%s of %s needs %s%s:", std::string(kIndent, ' '), SizeText(fit, true),
+                                     part.name, size, interval.empty() ? "" : absl::StrFormat("  (%s)", interval));
   const bool beside = DisplayWidth(text) + 1 + DisplayWidth(verdict) <= screen.width;
   text += beside ? " " : "\n" + std::string(2 * kIndent, ' ');
   text += Painted(verdict, PaintOf(part.verdict), screen) + "\n";
-  for (const std::string& line : BatchLines(part, screen.units)) {
+  for (const std::string& line : BatchLines(part, fit.over, screen.units)) {
     text += Wrapped(line, screen.width, 2 * kIndent, 3 * kIndent) + "\n";
   }
+  if (part.ranks) text += Wrapped(RanksLine(*part.ranks), screen.width, 2 * kIndent, 3 * kIndent) + "\n";
   return text;
 }
 
@@ -81,11 +82,11 @@ std::string FitLine(const FitPart& fit, const Screen& screen) {
   if (fit.cards.size() > 1) {
     std::vector<Named> all;
     for (const CardFit& card : fit.cards) all.emplace_back(card.parts.front().verdict, card.name);
-    return absl::StrFormat("Batch %d %s", fit.batch, GroupedVerdicts(all, screen));
+    return absl::StrFormat("%s %s", SizeText(fit, true), GroupedVerdicts(all, screen));
   }
   const CardFit& card = fit.cards.front();
   const CardFit::Part& part = card.parts.front();
-  std::string line = absl::StrFormat("Batch %d %s %s", fit.batch, WordsOf(part.verdict),
+  std::string line = absl::StrFormat("%s %s %s", SizeText(fit, true), WordsOf(part.verdict),
                                      card.name.empty() ? FormatBytesIn(card.usable_bytes, screen.units)
                                                        : Shortened(card.name, kMostName, screen.utf8));
   if (!part.batches) return line;
@@ -199,7 +200,7 @@ std::string FitText(const FitPart& fit, const Screen& screen) {
   if (fit.cards.size() == 1) {
     std::string text;
     const CardFit& card = fit.cards.front();
-    for (const CardFit::Part& part : card.parts) text += PartText(card, part, fit.batch, screen);
+    for (const CardFit::Part& part : card.parts) text += PartText(fit, card, part, screen);
     return text;
   }
   TextTable table;
@@ -207,7 +208,7 @@ std::string FitText(const FitPart& fit, const Screen& screen) {
       {.shrinks = true}, {.right = true, .optional = true}, {.right = true}, {}, {.right = true}, {.right = true},
       {.right = true}};
   for (size_t p = 0; p < fit.cards.front().parts.size(); ++p) {
-    table.rows.push_back({absl::StrFormat("batch %d of %s", fit.batch, fit.cards.front().parts[p].name),
+    table.rows.push_back({absl::StrFormat("%s of %s", SizeText(fit), fit.cards.front().parts[p].name),
                           p == 0 ? "usable" : "", p == 0 ? "needs" : "", "", p == 0 ? "safe" : "",
                           p == 0 ? "expected" : "", p == 0 ? "impossible" : ""});
     for (const CardFit& card : fit.cards) {
@@ -220,10 +221,10 @@ std::string FitText(const FitPart& fit, const Screen& screen) {
     }
   }
   return AlignedText(std::move(table), kIndent, 2, screen) +
-         Sentence(
-             "safe: the largest batch whose high end fits; expected: whose expected figure does; impossible: "
-             "from it on not even the low end fits",
-             screen, kIndent);
+         Sentence(absl::StrFormat("safe: the largest %s whose high end fits; expected: whose expected figure does; "
+                                  "impossible: from it on not even the low end fits",
+                                  fit.over),
+                  screen, kIndent);
 }
 
 std::string PlanHeldText(const PlanPart& plan, const Screen& screen) {
@@ -283,7 +284,7 @@ std::string WithVerdictLast(std::string text, const Report& report, const Screen
   const auto planned = [&](const PlanPart& part) { return PlanHeldLine(part, screen); };
   const auto fitted = [&](const FitPart& part) { return FitLine(part, screen); };
   const auto compared = [&](const ComparePart& part) { return CompareLine(*part, screen); };
-  const auto nothing = [](const TablesPart&) { return std::string(); };
+  const auto nothing = [](const auto&) { return std::string(); };
   const std::string line = std::visit(ForPart{analyzed, planned, fitted, compared, nothing}, report.part);
   if (line.empty()) return text;
   return text + "\n" + Painted(Wrapped(line, screen.width, kIndent, kIndent), Paint::kBold, screen) + "\n";

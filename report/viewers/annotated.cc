@@ -26,7 +26,7 @@ struct NodeBytes {
 };
 
 std::map<std::string, NodeBytes> BytesOfNodes(const RunFigures& figures) {
-  const MemoryProgram& program = figures.program;
+  const MemoryProgram& program = *figures.program;
   std::map<std::string, NodeBytes> nodes;
   for (StepId id(0); program.steps.contains(id); id = StepId(id.value() + 1)) {
     const Step& step = program.steps[id];

@@ -32,10 +32,10 @@ PeakStacks PeakStacksOf(const ViewedRun& run) {
   const RunFigures& figures = *run.figures;
   const Modules modules(run.analysis->parameters);
   PeakStacks stacks;
-  for (BufferId id : LiveAt(figures.program, figures.timeline.peak_step)) {
-    const Buffer& buffer = figures.program.buffers[id];
+  for (BufferId id : LiveAt(*figures.program, figures.timeline.peak_step)) {
+    const Buffer& buffer = figures.program->buffers[id];
     if (buffer.bytes == 0) continue;
-    std::vector<std::string> frames = FramesOf(modules.LayerOf(figures.program, buffer));
+    std::vector<std::string> frames = FramesOf(modules.LayerOf(*figures.program, buffer));
     frames.push_back(Words(NameOf(buffer.category)));
     stacks[std::move(frames)] += buffer.bytes;
   }

@@ -22,7 +22,7 @@ constexpr int64_t kSegment = int64_t{2} << 20;
 
 // A place for each buffer: the allocator's, else behind all others.
 std::vector<int64_t> AddressesOf(const RunFigures& figures) {
-  const auto& buffers = figures.program.buffers;
+  const auto& buffers = figures.program->buffers;
   std::vector<int64_t> addresses = figures.addresses;
   addresses.resize(buffers.size(), -1);
   int64_t top = 0;
@@ -41,7 +41,7 @@ std::vector<int64_t> AddressesOf(const RunFigures& figures) {
 
 class SnapshotWriter {
  public:
-  explicit SnapshotWriter(const RunFigures& figures) : program_(figures.program), addresses_(AddressesOf(figures)) {
+  explicit SnapshotWriter(const RunFigures& figures) : program_(*figures.program), addresses_(AddressesOf(figures)) {
     for (BufferId id(0); program_.buffers.contains(id); id = BufferId(id.value() + 1)) {
       segment_bytes_ = std::max(segment_bytes_, addresses_[Index(id)] + program_.buffers[id].bytes);
     }

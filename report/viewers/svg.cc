@@ -22,7 +22,7 @@ std::string RenderSvg(const Report& report, const Screen&) {
   const auto* part = std::get_if<AnalyzePart>(&report.part);
   const bool limited = part != nullptr && !part->limits.empty();
   const RunFigures& figures = *runs.front().figures;
-  std::string svg = TimelinePicture(figures.program, limited ? LiveLimit(part->limits.front(), figures) : 0);
+  std::string svg = TimelinePicture(*figures.program, limited ? LiveLimit(part->limits.front(), figures) : 0);
   const size_t open = svg.find("<svg "), inside = svg.find(">\n");
   if (inside == std::string::npos) return "";
   svg.insert(inside + 2, absl::StrFormat("%s<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n", kStyle));

@@ -44,7 +44,7 @@ std::vector<int64_t> AllocatedPerStep(const MemoryProgram& program) {
 }
 
 void WriteRun(JsonWriter& json, const ViewedRun& run, int64_t process) {
-  const MemoryProgram& program = run.figures->program;
+  const MemoryProgram& program = *run.figures->program;
   NameTrack(json, "process_name", process, 0, run.name);
   for (Phase phase : {Phase::kForward, Phase::kLoss, Phase::kBackward, Phase::kOptimizer}) {
     NameTrack(json, "thread_name", process, static_cast<int64_t>(phase) + 1, NameOf(phase));

@@ -28,9 +28,9 @@ struct Choice {
   std::vector<bool> dropped;  // by keep: needed all the same
 };
 
-class Search {
+class CutSearch {
  public:
-  Search(CutGraph& graph, int64_t cost_unit, const CutLimits& limits)
+  CutSearch(CutGraph& graph, int64_t cost_unit, const CutLimits& limits)
       : graph_(graph), unit_(cost_unit), limits_(limits), forced_(graph.keeps().size(), Forced::kOpen) {
     int64_t total = 1;
     for (const auto& charge : graph.charges()) total += charge.cost;
@@ -232,7 +232,7 @@ CutValue SolveCut(CutGraph& graph, int64_t cost_unit, const CutLimits& limits) {
     value.impossible = true;
     return value;
   }
-  return Search(graph, cost_unit, limits).Run();
+  return CutSearch(graph, cost_unit, limits).Run();
 }
 
 }  // namespace onnx_mem

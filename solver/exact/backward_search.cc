@@ -12,9 +12,9 @@ namespace {
 
 constexpr size_t kMostCompared = 4000;
 
-class Search {
+class BackwardSearch {
  public:
-  Search(const StageProblem& problem, int64_t budget, const ExactSearchLimits& limits)
+  BackwardSearch(const StageProblem& problem, int64_t budget, const ExactSearchLimits& limits)
       : limits_(limits),
         preceding_(problem, budget, limits.effort, limits.stop),
         states_(problem, budget, preceding_),
@@ -103,7 +103,7 @@ class Search {
 }  // namespace
 
 ExactSearchResult SearchBackward(const StageProblem& problem, int64_t budget_bytes, const ExactSearchLimits& limits) {
-  return Search(problem, budget_bytes, limits).Run();
+  return BackwardSearch(problem, budget_bytes, limits).Run();
 }
 
 }  // namespace onnx_mem

@@ -32,9 +32,9 @@ struct Descent {
 constexpr std::array kDescents = {Descent{60, true}, Descent{60, false}, Descent{300, true}, Descent{2000, true},
                                   Descent{2000, false}};
 
-class Search {
+class DagSearch {
  public:
-  Search(const PlanningTask& task, Incumbent& incumbent, const Schedule& start, uint32_t seed, int64_t coolness)
+  DagSearch(const PlanningTask& task, Incumbent& incumbent, const Schedule& start, uint32_t seed, int64_t coolness)
       : task_(task),
         incumbent_(incumbent),
         coolness_(coolness),
@@ -184,7 +184,7 @@ bool RunPhase(const PlanningTask& task, const Phase& phase, const Descent& desce
     limits.iteration_limit = std::max<int64_t>(1, static_cast<int64_t>(part));
   }
   const PlanningTask part{task.graph, task.problem, task.budget_bytes, limits};
-  Search search(part, incumbent, *start, seed, phase.coolness);
+  DagSearch search(part, incumbent, *start, seed, phase.coolness);
   search.Run(descent);
   iterations_left -= search.iterations();
   return true;

@@ -17,7 +17,7 @@ namespace {
 constexpr double kBoundShare = 0.2;
 constexpr int64_t kWorkWithoutDeadline = 200'000'000;
 constexpr int64_t kStateLimit = 2'000'000;
-constexpr int64_t kWorkPerState = 20'000;  // nanoseconds, on average; for searches without a deadline
+constexpr int64_t kNanosecondsPerState = 20'000;  // nanoseconds, on average; for searches without a deadline
 constexpr int kMostSmallAnchors = 128;
 constexpr int64_t kSmallStateLimit = 150'000;
 constexpr double kSmallShare = 0.6;
@@ -66,7 +66,7 @@ void SearchAll(const PlanningTask& task, int64_t state_limit, const SolveLimits&
   ExactSearchLimits limits;
   limits.state_limit = StatesAllowed(task, state_limit);
   limits.better_than = incumbent.feasible() ? incumbent.cost() : 0;
-  if (!time.deadline) limits.work_limit = limits.state_limit * kWorkPerState;
+  if (!time.deadline) limits.work_limit = limits.state_limit * kNanosecondsPerState;
   limits.stop = [&] { return time.TimeIsUp(); };
   const ExactSearchResult result = SearchBackward(task.problem, task.budget_bytes, limits);
   if (result.found) incumbent.Offer(result.runs, "exact");

@@ -105,7 +105,7 @@ TEST(EmitPytorch, ATrainingExportShowsThatNothingIsRandom) {
   Lowered lowered = LowerChain({"/0/MatMul", "/1/MatMul", "/2/MatMul"});
   lowered.training_form = true;
   EXPECT_TRUE(absl::StrContains(Emit(lowered, PlanOf({{"0"}})).text, "\"preserve_rng_state\": False"));
-  Node& node = lowered.graph.nodes[NodeId(0)];
+  FrameworkNode& node = lowered.graph.nodes[NodeId(0)];
   node.op = "dropout";
   node.attributes["p"] = 0.1;
   EXPECT_TRUE(absl::StrContains(Emit(lowered, PlanOf({{"0"}})).text, "\"preserve_rng_state\": True"));

@@ -93,7 +93,7 @@ TEST(Offload, HeldModulesHaveUntilTheGateToMove) {
   };
   const Analysis gated = with(Offload::kHeld, Offload::kGate), chained = with(Offload::kOverlapped, Offload::kWaiting);
   const auto waits = [&](const Analysis& analysis) {
-    return EstimateTime(analysis.training()->program, requested.request.clock.card).offload_ns;
+    return EstimateTime(*analysis.training()->program, requested.request.clock.card).offload_ns;
   };
   EXPECT_LT(waits(gated), waits(chained) / 2);
   EXPECT_LT(gated.training()->peak_bytes, AnswerTo(requested).baseline.peak_bytes);

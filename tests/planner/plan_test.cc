@@ -98,7 +98,7 @@ TEST(PlanModel, WhatAStudyHasKeptChangesNoPlan) {
   ASSERT_TRUE(lowered.ok()) << lowered.status();
   absl::StatusOr<Enacted> enacted = EnactLowered(**lowered, workload.run);
   ASSERT_TRUE(enacted.ok()) << enacted.status();
-  EXPECT_EQ(TrainingCourse(*std::move(enacted), workload), with->training()->timeline.live_bytes);
+  EXPECT_EQ(*TrainingCourse(*enacted, workload), with->training()->timeline.live_bytes);
 }
 
 TEST(PlanModel, NeverOverTheBudgetAndMoreBudgetCostsNoMore) {

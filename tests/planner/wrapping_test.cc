@@ -94,7 +94,7 @@ TEST(Wrapping, UnknownModulesAreAnError) {
 TEST(Wrapping, AWrapperIsWhatEveryModuleStartsWith) {
   Lowered lowered = LowerModel();
   EXPECT_EQ(WrapperOf(lowered), "");
-  for (Node& node : lowered.graph.nodes) node.module = "m." + node.module;
+  for (FrameworkNode& node : lowered.graph.nodes) node.module = "m." + node.module;
   EXPECT_EQ(WrapperOf(lowered), "m");
 }
 

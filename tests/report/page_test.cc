@@ -81,11 +81,13 @@ TEST(Page, AllowsItsOwnScriptAndStyleAlone) {
 TEST(Page, ShowsMarkupInNamesAsText) {
   const std::string evil = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'";
   RunFigures training = SampleTraining();
-  for (Step& step : training.program.steps) {
+  MemoryProgram program = *training.program;
+  for (Step& step : program.steps) {
     step.op = evil;
     step.node = step.module = evil;
   }
-  for (Buffer& buffer : training.program.buffers) buffer.name = buffer.module = buffer.kept_by = evil;
+  for (Buffer& buffer : program.buffers) buffer.name = buffer.module = buffer.kept_by = evil;
+  training.program = std::make_shared<const MemoryProgram>(std::move(program));
   Analysis analysis = OneTraining(std::move(training));
   analysis.info.producer = evil;
   analysis.assumptions = {{evil, evil}};
@@ -112,6 +114,30 @@ TEST(Page, AnswersWithTheIntegersOfTheJsonReport) {
   EXPECT_EQ(CountOf(page, absl::StrFormat("data-v=\"%d\"", training["device_bytes"].get<int64_t>())), 1u);
 }
 
+// What a reader looks for first: how much, and does it fit, in one line for each limit.
+TEST(Page, BeginsWithFigureAndVerdictInOneParagraph) {
+  Report report = PageReport(OneTraining());
+  auto& limits = std::get<AnalyzePart>(report.part).limits;
+  limits.push_back({Limit::Kind::kBudget, "", int64_t{1} << 40});
+  limits.push_back({Limit::Kind::kBudget, "", 1});
+  const std::string page = HeadlineHtml(report, {});
+  const size_t begin = page.find("<p class=\"need\">Training needs <b class=\"size\">");
+  ASSERT_NE(begin, std::string::npos) << page;
+  const std::string line = page.substr(begin, page.find("</p>", begin) - begin);
+  EXPECT_EQ(CountOf(line, "class=\"verdict fits\">fits the budget of 1.00 TiB"), 1u) << line;
+  EXPECT_EQ(CountOf(line, "class=\"verdict does-not-fit\">does not fit the budget of 1 B"), 1u) << line;
+}
+
+// A flag that lost its middle would be another flag.
+TEST(Page, CutsNoCommandLine) {
+  CommandWords words;
+  for (int i = 0; i < 100; ++i) words.insert(words.end(), {"--segment", absl::StrFormat("encoder.layers.%d", i)});
+  const Table table{"ways", "Ways", {{"flags", "flags"}}, {{words}}, 0};
+  const std::string html = TableHtml(table, {});
+  EXPECT_EQ(html.find("…"), std::string::npos);
+  EXPECT_EQ(CountOf(html, "<span>--segment</span> <span>encoder.layers."), 100u);
+}
+
 TEST(Page, TellsEveryStepAndBuffer) {
   const nlohmann::json data = nlohmann::json::parse(DataIn(RenderPage(PageReport(OneTraining()), {})));
   const nlohmann::json& run = data["runs"][0];
@@ -127,13 +153,15 @@ TEST(Page, TellsEveryStepAndBuffer) {
 
 TEST(Page, OfManyTensorsTellsTheLargestOneByOne) {
   RunFigures training = SampleTraining();
+  MemoryProgram program = *training.program;
   for (int i = 0; i < 80'000; ++i) {
     std::string name(60, 'a');
     for (int digit = 0, rest = i; digit < 60; ++digit, rest = (rest * 7 + 13) % 200'003) name[digit] += rest % 26;
-    training.program.buffers.Add(
+    program.buffers.Add(
         SampleBuffer(name + std::to_string(i), Category::kTransientActivations, 8 + 4 * (i % 1000), 0, 1 + i % 5, "m"));
   }
-  training.timeline = ComputeTimeline(training.program);
+  training.timeline = ComputeTimeline(program);
+  training.program = std::make_shared<const MemoryProgram>(std::move(program));
   const std::string page = RenderPage(PageReport(OneTraining(std::move(training))), {});
   EXPECT_LT(page.size(), 5'000'000u);
   const nlohmann::json run = nlohmann::json::parse(DataIn(page))["runs"][0];
@@ -142,7 +170,7 @@ TEST(Page, OfManyTensorsTellsTheLargestOneByOne) {
 }
 
 TEST(TimelinePicture, HasItsPeakAndACategoryForEachColour) {
-  const std::string svg = TimelinePicture(SampleTraining().program, 3000);
+  const std::string svg = TimelinePicture(*SampleTraining().program, 3000);
   EXPECT_NE(svg.find("peak 3.81 KiB"), std::string::npos);
   EXPECT_NE(svg.find("limit 2.93 KiB"), std::string::npos);
   for (const char* category : {"c0", "c2", "c3", "c4", "c5", "c6", "c7"}) {

@@ -47,7 +47,7 @@ inline Step SampleStep(std::string op, std::string module, Phase phase, int64_t 
 inline RunFigures FiguresOf(MemoryProgram program) {
   RunFigures figures;
   figures.timeline = ComputeTimeline(program);
-  figures.program = std::move(program);
+  figures.program = std::make_shared<const MemoryProgram>(std::move(program));
   figures.peak_bytes = figures.timeline.peak_bytes;
   figures.first_step_peak_bytes = figures.peak_bytes - 100;
   figures.allocated_peak_bytes = figures.peak_bytes + 96;
@@ -111,12 +111,10 @@ inline Analysis SampleAnalysis() {
   Node conv;
   conv.name = "/a.conv";
   conv.op = "Conv";
-  conv.module = "a.conv";
   conv.inputs = {TensorId(0), TensorId(1)};
   conv.outputs = {TensorId(2)};
   Node relu;
   relu.op = "Relu";
-  relu.module = "a.relu";
   relu.inputs = {TensorId(2)};
   relu.outputs = {TensorId(3)};
   graph.nodes.Add(conv);

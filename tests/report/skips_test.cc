@@ -18,7 +18,7 @@ MemoryProgram InferenceOf(const std::string& name) {
   workload.bindings.batch = 4;
   const absl::StatusOr<Analysis> analysis = Analyze(*file, workload);
   EXPECT_TRUE(analysis.ok()) << analysis.status();
-  return analysis->inference()->program;
+  return *analysis->inference()->program;
 }
 
 std::vector<Skip> SkipsOf(const std::string& name) { return FindSkips(InferenceOf(name)); }

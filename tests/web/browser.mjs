@@ -60,7 +60,7 @@ export async function startBrowser(program) {
 }
 
 // A tab with `file` in it. `log` gathers what should not happen: messages on the console, exceptions, requests.
-export async function openPage(browser, file, {width = 1280, height = 800, dark = false, script = true} = {}) {
+export async function openPage(browser, file, {width = 1280, height = 800, dark = false, script = true, before = "", fragment = ""} = {}) {
   const {targetId} = await browser.send("Target.createTarget", {url: "about:blank"});
   const {sessionId} = await browser.send("Target.attachToTarget", {targetId, flatten: true});
   const send = (method, params) => browser.send(method, params, sessionId);
@@ -83,7 +83,8 @@ export async function openPage(browser, file, {width = 1280, height = 800, dark 
   await send("Emulation.setDeviceMetricsOverride", {width, height, deviceScaleFactor: 1, mobile: false});
   await send("Emulation.setEmulatedMedia", {features: [{name: "prefers-color-scheme", value: dark ? "dark" : "light"}]});
   if (!script) await send("Emulation.setScriptExecutionDisabled", {value: true});
-  await send("Page.navigate", {url});
+  if (before !== "") await send("Page.addScriptToEvaluateOnNewDocument", {source: before});
+  await send("Page.navigate", {url: url + fragment});
   await whenLoaded;
   // The page's own have had their chance; the test's questions are scripts too.
   if (!script) await send("Emulation.setScriptExecutionDisabled", {value: false});

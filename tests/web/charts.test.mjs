@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import {readData} from "../../web/data.mjs";
-import {bufferAt, findBuffers, placeBuffers, stackExactly} from "../../web/lifetimes_layout.mjs";
-import {percentText, priceName, ratioTicks} from "../../web/plans.mjs";
-import {bytesPerStep, columnSteps, phaseSpans, zoomed} from "../../web/series.mjs";
-import {moduleTree, squarify} from "../../web/squarify.mjs";
+import {changesByCategory, groupOf} from "../../web/compare.mjs";
+import {bufferAt, placeBuffers, stackExactly} from "../../web/lifetimes_layout.mjs";
+import {dragged, gripAt} from "../../web/overview.mjs";
+import {labelPlace, percentText, priceName, ratioTicks} from "../../web/plans.mjs";
+import {fillRectangle, pixelOf} from "../../web/raster.mjs";
+import {bottomToTop, bytesPerStep, columnSteps, levelsOf, phaseSpans, zoomed} from "../../web/series.mjs";
+import {kindsOf, moduleTree, squarify} from "../../web/squarify.mjs";
 import {compareKeys, sortKey} from "../../web/tables.mjs";
-import {changeTree, GREW, SHRANK} from "../../web/treemap.mjs";
+import {bandsOf, changeTree, GREW, SHRANK} from "../../web/treemap.mjs";
 import {smallRun} from "./small_run.mjs";
 
 const [run] = readData(smallRun()).runs;
@@ -17,7 +20,14 @@ test("categories add up to the total at every step", () => {
   for (let step = 0; step < 3; ++step) {
     assert.equal(series.byCategory.reduce((sum, bytes) => sum + bytes[step], 0), series.total[step]);
   }
+  assert.equal(series.most, 40);
   assert.deepEqual([...bytesPerStep(run, 6, new Set([5])).total], [16, 16, 16]);
+  assert.deepEqual([...bytesPerStep(run, 6, new Set(), [1]).total], [16, 16, 0], "one buffer, and no sums of others");
+});
+
+test("every category stands in the stack once, what stays is at the bottom", () => {
+  for (const count of [1, 6, 10, 12]) assert.deepEqual([...bottomToTop(count)].sort((a, b) => a - b), [...Array(count).keys()]);
+  assert.deepEqual(bottomToTop(12).slice(0, 6), [0, 1, 4, 2, 3, 5]);
 });
 
 test("no peak is lost where many steps share a pixel", () => {
@@ -57,16 +67,12 @@ test("buffers that are alive together never overlap", () => {
   }
 });
 
-test("what is under the pointer, and what the find box finds", () => {
+test("what is under the pointer", () => {
   const placed = placeBuffers(run);
   assert.equal(placed.height, 528);
   assert.equal(bufferAt(run, placed, 1, 515), 1);
   assert.equal(bufferAt(run, placed, 2, 515), -1);
   assert.equal(bufferAt(run, placed, 2, 3), 0);
-  assert.deepEqual(findBuffers(run, "RELU act"), [1]);
-  assert.deepEqual(findBuffers(run, "float32"), [0, 1]);
-  assert.deepEqual(findBuffers(run, " "), []);
-  assert.deepEqual(findBuffers(run, "nothing"), []);
 });
 
 test("a treemap's areas are its values", () => {
@@ -83,7 +89,7 @@ test("a treemap's areas are its values", () => {
 test("modules make a tree that adds up", () => {
   const tree = moduleTree(["a.b.c", "a.b.d", "e", "a", "", "/n/Conv"], [1, 2, 4, 8, 16, 32]);
   assert.equal(tree.value, 63);
-  assert.equal(moduleTree(["a.b", "a.b", "c"], [1, 5, 2], [0, 5, 3]).children[0].kind, 5);
+  assert.equal(kindsOf(moduleTree(["a.b", "a.b", "c"], [1, 5, 2], [0, 5, 3]).children[0])[0][0], 5);
   assert.deepEqual(tree.children.map((child) => [child.name, child.value]),
                    [["n.Conv", 32], ["(no module)", 16], ["a", 11], ["e", 4]]);
   assert.deepEqual(tree.children[2].children.map((child) => [child.name, child.value]), [["(itself)", 8], ["b", 3]]);
@@ -107,6 +113,59 @@ test("a treemap of changes tells what grew and what shrank", () => {
   });
   const tree = changeTree(made([0, 100], [1, 50]), made([0, 40], [1, 50], [2, 30]));
   assert.equal(tree.value, 90);
-  assert.deepEqual(tree.children.map((child) => [child.name, child.value, child.kind]),
-                   [["a", 60, SHRANK], ["c", 30, GREW]]);
+  assert.deepEqual(tree.children.map((child) => [child.name, child.value, kindsOf(child)]),
+                   [["a", 60, [[SHRANK, 60]]], ["c", 30, [[GREW, 30]]]]);
+});
+
+test("bands of a box are as wide as its categories are large", () => {
+  const tint = (kind) => "color-mix(in srgb, var(--c" + kind + ") var(--tint), var(--surface))";
+  assert.equal(bandsOf([[5, 60], [0, 20]]), tint(5) + " 0.0% 75.0%, " + tint(0) + " 75.0% 100.0%");
+});
+
+test("the window of the overview is held by its edges, moved from within, chosen anew from outside", () => {
+  assert.deepEqual([90, 100, 150, 203, 260].map((x) => gripAt(x, [100, 200], false)), ["new", "left", "move", "right", "new"]);
+  assert.equal(gripAt(150, [100, 200], true), "new", "all is shown: there is nowhere to move it");
+  assert.deepEqual([0, 2, 4].map((x) => gripAt(x, [0, 4], false)), ["left", "move", "right"], "a narrow one can be moved too");
+  assert.deepEqual(dragged("move", [10, 30], 20, 95, 100), [80, 100]);
+  assert.deepEqual(dragged("left", [10, 30], 10, 90, 100), [10 + 16, 30], "four steps are left");
+  assert.deepEqual(dragged("right", [10, 30], 30, 2000, 100), [10, 100]);
+  assert.deepEqual(dragged("new", [0, 100], 70.2, 40.4, 100), [40, 70]);
+  assert.deepEqual(dragged("new", [0, 100], 99.9, 99.9, 100), [96, 100]);
+});
+
+test("rectangles side by side share no pixel and leave none out", () => {
+  const pixels = new Uint32Array(10 * 4);
+  for (let i = 0; i < 7; ++i) fillRectangle(pixels, 10, 4, i * 10 / 7, 0, (i + 1) * 10 / 7, 4, i + 1);
+  assert.ok(pixels.every((pixel) => pixel > 0));
+  fillRectangle(pixels, 10, 4, 9.99, 1, 9.999, 2, 99);
+  assert.equal(pixels[19], 99, "a short life is a pixel wide");
+  fillRectangle(pixels, 10, 4, 3, 1.1, 9, 1.3, 77);
+  assert.ok(!pixels.includes(77), "what is lower than half a pixel hides no neighbour");
+  fillRectangle(pixels, 10, 4, -5, -5, 50, 50, 8);
+  assert.ok(pixels.every((pixel) => pixel === 8));
+  assert.equal(pixelOf("#0072b2"), 0xffb27200);
+  assert.equal(pixelOf("#ffffff", "#000000", 0.5), 0xff808080);
+  assert.equal(pixelOf("#fa0"), pixelOf("#ffaa00"));
+});
+
+test("a limit far above the curve is not drawn, the peak without a plan is", () => {
+  const view = (limitBytes, basePeak) => ({run: {limitBytes, peakBytes: 100}, basePeak, baseWords: "peak without a plan"});
+  assert.deepEqual(levelsOf(view(150, 0)).map((level) => level.bytes), [150]);
+  assert.deepEqual(levelsOf(view(400, 120)).map((level) => level.words), ["peak without a plan 120 B"]);
+  assert.deepEqual(levelsOf(view(0, 100)), []);
+});
+
+test("words along a line hide no point", () => {
+  assert.deepEqual(labelPlace([], 50, 0, 300), [300, 45, "end"]);
+  assert.deepEqual(labelPlace([[280, 40]], 50, 0, 300), [300, 65, "end"]);
+  assert.deepEqual(labelPlace([[280, 50]], 50, 0, 300), [0, 45, "start"]);
+});
+
+test("a comparison's changes add up to the change of the peaks", () => {
+  const runs = [{base: null, peakStep: 1}, {base: null, peakStep: 0}, {base: 0, peakStep: 0}, {base: 0, peakStep: 1}];
+  assert.deepEqual(groupOf(runs, runs[3]), [runs[0], runs[2], runs[3]]);
+  assert.deepEqual(groupOf(runs, runs[1]), [runs[1]]);
+  const series = [{byCategory: [[1, 10], [0, 5]]}, {byCategory: [[4, 1], [0, 1]]}];
+  assert.deepEqual(changesByCategory([runs[0], runs[2]], series),
+                   [{category: 0, bytes: [10, 4], changes: [-6]}, {category: 1, bytes: [5, 0], changes: [-5]}]);
 });

@@ -1,27 +1,28 @@
-// node tests/web/screenshots.mjs OUT_DIR page.html...: each page at two widths, light and dark, as PNG files to look at.
-// With --view ID before them: one picture of each, of 1000 x 640 pixels from the element of this id on (page_view.png).
+// node tests/web/screenshots.mjs OUT_DIR page.html...: each page whole, at two widths, light and dark, as PNG files to look at.
+// With --one WIDTH HEIGHT light|dark PICTURE.png before one page: what a window of this size shows of it.
 import {basename, resolve} from "node:path";
 import {writeFileSync} from "node:fs";
 import {findChromium, openPage, startBrowser} from "./browser.mjs";
 
-const words = process.argv.slice(2);
-const view = words[0] === "--view" ? words.splice(0, 2)[1] : null;
-const [out, ...files] = words;
 const browser = await startBrowser(findChromium());
-for (const file of view === null ? [] : files) {
-  const page = await openPage(browser, resolve(file), {width: 1000, height: 640});
-  await page.evaluate("document.getElementById(" + JSON.stringify(view) + ").scrollIntoView()");
+const take = async (file, size, picture, whole) => {
+  const page = await openPage(browser, resolve(file), size);
   await page.settle();
-  writeFileSync(out + "/" + basename(file, ".html") + "_view.png", await page.picture());
-}
-for (const file of view === null ? files : []) {
-  for (const [width, dark] of [[1280, false], [1280, true], [420, false], [420, true]]) {
-    const page = await openPage(browser, resolve(file), {width, height: 800, dark});
-    await page.settle();
-    const name = basename(file, ".html") + "_" + width + (dark ? "_dark" : "") + ".png";
-    writeFileSync(out + "/" + name, await page.picture(true));
-    if (page.log.length > 0) console.log(name, page.log);
-    await page.close();
+  await page.settle();  // what is out of sight is drawn later
+  writeFileSync(picture, await page.picture(whole));
+  if (page.log.length > 0) console.log(picture, page.log);
+  await page.close();
+};
+if (process.argv[2] === "--one") {
+  const [width, height, theme, picture, file] = process.argv.slice(3);
+  await take(file, {width: Number(width), height: Number(height), dark: theme === "dark"}, picture, false);
+} else {
+  const [out, ...files] = process.argv.slice(2);
+  for (const file of files) {
+    for (const [width, dark] of [[1280, false], [1280, true], [400, false], [400, true]]) {
+      const name = basename(file, ".html") + "_" + width + (dark ? "_dark" : "") + ".png";
+      await take(file, {width, height: 800, dark}, out + "/" + name, true);
+    }
   }
 }
 await browser.close();

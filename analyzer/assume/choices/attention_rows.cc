@@ -10,16 +10,14 @@ namespace onnx_mem {
 namespace {
 
 // Whether views lead from what is stored row by row to `id` with another last axis.
-bool HasMovedRows(const Graph& graph, TensorId id) {
-  while (id.valid() && graph.tensors[id].producer.valid()) {
-    const Node& maker = graph.nodes[graph.tensors[id].producer];
-    if (maker.op == "permute") {
-      const std::vector<int64_t> order = IntsAttribute(maker, "perm");
+bool HasMovedRows(const FrameworkGraph& graph, TensorId id) {
+  for (const FrameworkNode* maker = graph.MakerOf(id); maker != nullptr; maker = graph.MakerOf(maker->inputs[0])) {
+    if (maker->op == "permute") {
+      const std::vector<int64_t> order = IntsAttribute(*maker, "perm");
       if (!order.empty() && order.back() + 1 != static_cast<int64_t>(order.size())) return true;
-    } else if (!IsView(maker.op)) {
+    } else if (!IsView(maker->op)) {
       return false;
     }
-    id = maker.inputs[0];
   }
   return false;
 }
@@ -28,7 +26,7 @@ bool HasMovedRows(const Graph& graph, TensorId id) {
 
 bool MakeAttentionRowsDense(Lowered& lowered) {
   bool any = false;
-  for (Node& node : lowered.graph.nodes) {
+  for (FrameworkNode& node : lowered.graph.nodes) {
     if (node.op != "sdpa" || StringAttribute(node, "kernel", "math") == "math") continue;
     int64_t& made = std::get<int64_t>(node.attributes.try_emplace("made_dense", int64_t{0}).first->second);
     if (made != 0) continue;

@@ -8,7 +8,7 @@ namespace onnx_mem {
 
 bool LeaveOutCopies(Lowered& lowered) {
   bool any = false;
-  for (Node& node : lowered.graph.nodes) {
+  for (FrameworkNode& node : lowered.graph.nodes) {
     if (IntAttribute(node, std::string(kMaybeCopied), 0) == 0) continue;
     node.op = "identity";
     any = true;
@@ -18,7 +18,7 @@ bool LeaveOutCopies(Lowered& lowered) {
 
 bool WriteIntoBuffers(Lowered& lowered) {
   bool any = false;
-  for (Node& node : lowered.graph.nodes) {
+  for (FrameworkNode& node : lowered.graph.nodes) {
     if ((node.op != "index_put" && node.op != "scatter") || node.inputs.empty() || !node.inputs[0].valid()) continue;
     const TensorId into = node.inputs[0];
     if (lowered.kinds[into] != TensorKind::kBuffer || lowered.graph.tensors[into].producer.valid()) continue;

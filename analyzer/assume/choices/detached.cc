@@ -9,20 +9,20 @@ namespace {
 
 int64_t Bytes(const Tensor& tensor) { return NumBytes(tensor.shape, tensor.dtype).value_or(0); }
 
-bool IsMaximum(const Node& node) {
+bool IsMaximum(const FrameworkNode& node) {
   return (node.op == "amax" || node.op == "max_dim") && !node.inputs.empty() && node.inputs[0].valid();
 }
 
 // All that reads the maximum subtracts it from what it was taken of.
-bool Shifts(const Graph& graph, const Node& maximum) {
+bool Shifts(const FrameworkGraph& graph, const FrameworkNode& maximum) {
   const auto& readers = graph.tensors[maximum.outputs[0]].consumers;
   return !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
-    const Node& sub = graph.nodes[reader];
+    const FrameworkNode& sub = graph.nodes[reader];
     return sub.op == "sub" && sub.inputs[0] == maximum.inputs[0];
   });
 }
 
-int64_t SavedByMaximum(const Graph& graph, const Node& maximum) {
+int64_t SavedByMaximum(const FrameworkGraph& graph, const FrameworkNode& maximum) {
   constexpr int64_t kIndexBytes = 8;
   const Tensor& result = graph.tensors[maximum.outputs[0]];
   if (maximum.op == "max_dim") return NumElements(result.shape).value_or(0) * kIndexBytes;
@@ -30,7 +30,7 @@ int64_t SavedByMaximum(const Graph& graph, const Node& maximum) {
 }
 
 // z + (q - z)
-bool PassesStraight(const Graph& graph, const Node& difference) {
+bool PassesStraight(const FrameworkGraph& graph, const FrameworkNode& difference) {
   if (difference.op != "sub" || difference.inputs.size() != 2 || !difference.inputs[1].valid()) return false;
   const auto& readers = graph.tensors[difference.outputs[0]].consumers;
   return readers.size() == 1 && graph.nodes[readers[0]].op == "add" &&
@@ -41,9 +41,9 @@ bool PassesStraight(const Graph& graph, const Node& difference) {
 }  // namespace
 
 int64_t BytesWithoutDetach(const Lowered& lowered) {
-  const Graph& graph = lowered.graph;
+  const FrameworkGraph& graph = lowered.graph;
   int64_t bytes = 0;
-  for (const Node& node : graph.nodes) {
+  for (const FrameworkNode& node : graph.nodes) {
     if (IsMaximum(node) && Shifts(graph, node)) bytes += SavedByMaximum(graph, node);
     if (PassesStraight(graph, node)) bytes += Bytes(graph.tensors[node.outputs[0]]);
   }

@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/assume/choices/dropout_places.h"
 #include "analyzer/assume/choices/dropout_recipe.h"
-#include "analyzer/exported/source_trace.h"
 #include "analyzer/graph/bytes.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/suggest.h"
@@ -22,17 +21,14 @@ namespace onnx_mem {
 namespace {
 
 void InsertAfter(Draft& draft, NodeId id, double p) {
-  const Node& before = draft.node(id);
+  const FrameworkNode& before = draft.node(id);
   const TensorId value = before.outputs[0];
   const Tensor& tensor = draft.tensor(value);
   const TensorId dropped = draft.NewTensor(absl::StrCat(tensor.name, "/dropout"), tensor.dtype, tensor.shape.dims);
   draft.ReplaceReaders(value, dropped);
-  Node dropout = MakeNode("dropout", {value}, {dropped});
+  FrameworkNode dropout = MakeNodeInCallOf(before, "dropout", {value}, {dropped});
   dropout.attributes["p"] = p;
   dropout.name = absl::StrCat(before.name, "/dropout");
-  dropout.module = before.module;
-  dropout.calls = before.calls;
-  KeepSourceTrace(before, dropout);
   draft.Add(std::move(dropout), draft.rank(id));
 }
 

@@ -5,7 +5,7 @@ namespace onnx_mem {
 namespace {
 
 // Attention weights that a kernel keeps, and drops one by one: those of `math`; the fused ones make them again.
-int64_t Weights(const Draft& draft, const Node& sdpa) {
+int64_t Weights(const Draft& draft, const FrameworkNode& sdpa) {
   if (StringAttribute(sdpa, "kernel", "math") != "math") return 0;
   const Dims &q = draft.tensor(sdpa.inputs[0]).shape.dims, &k = draft.tensor(sdpa.inputs[1]).shape.dims;
   const int64_t elements = NumElements(draft.tensor(sdpa.inputs[0]).shape).value_or(0);
@@ -13,7 +13,7 @@ int64_t Weights(const Draft& draft, const Node& sdpa) {
 }
 
 int64_t SavedBytes(const Draft& draft, const DropoutSpot& spot) {
-  const Node& node = draft.node(spot.node);
+  const FrameworkNode& node = draft.node(spot.node);
   const Tensor& result = draft.tensor(node.outputs[0]);
   const bool kernel = spot.place == DropoutPlace::kKernel;
   const int64_t elements = kernel ? Weights(draft, node) : NumElements(result.shape).value_or(0);

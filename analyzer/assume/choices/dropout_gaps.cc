@@ -32,7 +32,7 @@ void Enter(const std::string& path, NodeId id, std::map<std::string, Children, s
   }
 }
 
-bool MayHoldBatchNorm(const Node& node) {
+bool MayHoldBatchNorm(const FrameworkNode& node) {
   return IsLinear(node.op) || IsConvolution(node.op) || node.op == "batch_norm";
 }
 

@@ -28,7 +28,7 @@ bool IsEmbeddingSum(const Draft& draft, NodeId id, int depth = 0) {
   // and bias too.
   constexpr int kMostSums = 6;
   constexpr size_t kMostInputs = 3;
-  const Node& node = draft.node(id);
+  const FrameworkNode& node = draft.node(id);
   if (node.op != "add" && node.op != "layer_norm" && node.op != "mul_scalar") return false;
   if (depth == kMostSums || node.inputs.size() > kMostInputs) return false;
   bool embedding = false;
@@ -51,7 +51,7 @@ bool IsLastEmbeddingSum(const Draft& draft, NodeId id) {
 
 // A feed-forward layer of T5, without biases: relu between two linears, and a dropout behind it.
 bool IsPlainFeedForward(const Draft& draft, NodeId relu) {
-  const Node& node = draft.node(relu);
+  const FrameworkNode& node = draft.node(relu);
   if (node.op != "relu") return false;
   const NodeId before = draft.ProducerIf(node.inputs[0], "linear"),
                after = OnlyReaderIf(draft, node.outputs[0], "linear");
@@ -69,7 +69,7 @@ NodeId BeforeLastLayer(const Draft& draft, TensorId output) {
 }
 
 bool IsHiddenActivation(const Draft& draft, NodeId id) {
-  const Node& node = draft.node(id);
+  const FrameworkNode& node = draft.node(id);
   if (!IsActivation(node.op) || draft.tensor(node.outputs[0]).shape.rank() > 3) return false;
   const NodeId reader = ReaderAfterViews(draft, node.outputs[0]);
   NodeId maker = MakerBeforeViews(draft, node.inputs[0]);
@@ -105,7 +105,7 @@ bool IsPlainStackInput(const Draft& draft, NodeId id) {
 
 // Of transformers.
 void AddTransformerSpot(const Draft& draft, NodeId id, DropoutSpots& spots) {
-  const Node& node = draft.node(id);
+  const FrameworkNode& node = draft.node(id);
   if (node.op == "sdpa" || IsAttentionWeight(draft, id)) {
     ++spots.attentions;
     spots.common.push_back({id, node.op == "sdpa" ? DropoutPlace::kKernel : DropoutPlace::kMaskAndResult, true});
@@ -120,7 +120,7 @@ void AddTransformerSpot(const Draft& draft, NodeId id, DropoutSpots& spots) {
 // mT5's feed-forward layer, gelu(wi_0(x)) * wi_1(x): the product is dropped. Llama's looks alike and drops nothing, so
 // this is required of models alone that have T5's position bias.
 bool IsGatedFeedForward(const Draft& draft, NodeId product) {
-  const Node& node = draft.node(product);
+  const FrameworkNode& node = draft.node(product);
   if (node.op != "mul" || node.inputs.size() != 2) return false;
   const NodeId after = OnlyReaderIf(draft, node.outputs[0], "linear");
   const bool gated = std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
@@ -133,7 +133,7 @@ bool IsGatedFeedForward(const Draft& draft, NodeId product) {
 // The norm under which a residual stream ends, weight * (x * rsqrt(mean(x ** 2))): nothing adds to x any more. T5's
 // stacks drop what theirs gives.
 bool EndsStream(const Draft& draft, NodeId id) {
-  const Node& node = draft.node(id);
+  const FrameworkNode& node = draft.node(id);
   if (node.op != "mul" || node.inputs.size() != 2) return false;
   const size_t scale = draft.kind(node.inputs[0]) == TensorKind::kParameter ? 0 : 1;
   if (draft.kind(node.inputs[scale]) != TensorKind::kParameter) return false;
@@ -163,7 +163,7 @@ void AddSpotsOfT5(const Draft& draft, DropoutSpots& spots) {
 bool LeavesAttentionWeights(const Draft& draft, const DropoutSpots& spots) {
   bool cross = false, post_norm = false;
   for (const DropoutSpot& spot : spots.common) {
-    const Node& node = draft.node(spot.node);
+    const FrameworkNode& node = draft.node(spot.node);
     if (node.op == "relu") return false;
     if (spot.attention) {
       cross = cross || IsCrossAttention(draft, spot.node);
@@ -183,7 +183,7 @@ std::unordered_set<int32_t> NodesOf(const std::vector<DropoutSpot>& spots) {
 // Word embeddings that a recurrent layer reads, and each of its layers but the last (Zaremba et al. 2014, 3;
 // torch/nn/modules/rnn.py, nn.LSTM(dropout=...)): the next layer saves the dropped result in place of the other.
 bool IsReadByRecurrent(const Draft& draft, NodeId id) {
-  const Node& node = draft.node(id);
+  const FrameworkNode& node = draft.node(id);
   if (node.op != "embedding" && !IsRecurrentLayer(node.op)) return false;
   const NodeId reader = ReaderAfterViews(draft, node.outputs[0]);
   return reader.valid() && IsRecurrentLayer(draft.node(reader).op);
@@ -192,7 +192,7 @@ bool IsReadByRecurrent(const Draft& draft, NodeId id) {
 // Rows of several tables side by side, as models of tables of data drop them before their first layer (fastai's
 // TabularModel, emb_drop; Gorishniy et al. 2021).
 bool JoinsEmbeddings(const Draft& draft, NodeId id) {
-  const Node& node = draft.node(id);
+  const FrameworkNode& node = draft.node(id);
   return node.op == "cat" && node.inputs.size() > 1 &&
          std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
            const NodeId maker = input.valid() ? MakerBeforeViews(draft, input) : NodeId();
@@ -219,7 +219,7 @@ void AddOtherSpots(const Draft& draft, const TensorIds& outputs, DropoutSpots& s
 // first convolution: blocks that normalize ahead drop inside or at their end (Zagoruyko and Komodakis 2016, 3.3:
 // between the convolutions; Huang et al. 2017, 3: behind each convolution).
 bool IsPreActivationOfStream(const Draft& draft, NodeId norm) {
-  const Node& node = draft.node(norm);
+  const FrameworkNode& node = draft.node(norm);
   constexpr int kImage = 4;
   if (!IsNorm(node.op) || draft.tensor(node.inputs[0]).shape.rank() < kImage) return false;
   return draft.ProducerIf(node.inputs[0], "add").valid() || draft.ProducerIf(node.inputs[0], "cat").valid();
@@ -228,17 +228,17 @@ bool IsPreActivationOfStream(const Draft& draft, NodeId norm) {
 // Activations behind which some model may drop: many drop behind each (MONAI's blocks of convolution, norm, dropout and
 // activation), few behind some. What the next child of an nn.Sequential reads was not dropped.
 bool IsPossible(const Draft& draft, NodeId id) {
-  const Node& node = draft.node(id);
+  const FrameworkNode& node = draft.node(id);
   if (!IsActivation(node.op) || IsFollowedAtOnce(draft, id)) return false;
   const NodeId maker = MakerBeforeViews(draft, node.inputs[0]);
   if (!maker.valid()) return false;
   if (IsPreActivationOfStream(draft, maker)) return false;
-  const Node& before = draft.node(maker);
+  const FrameworkNode& before = draft.node(maker);
   return IsLinear(before.op) || before.op == "conv" || IsNorm(before.op);
 }
 
 // True if `node` or its module matches and what it makes is read outside of that module.
-bool LeavesMatch(const Draft& draft, const Node& node, const NamePattern& pattern) {
+bool LeavesMatch(const Draft& draft, const FrameworkNode& node, const NamePattern& pattern) {
   if (pattern.FoundIn(node.name)) return true;
   if (node.module.empty() || !pattern.FoundIn(node.module)) return false;
   const NodeIds& readers = draft.readers(node.outputs[0]);
@@ -276,7 +276,7 @@ absl::StatusOr<std::vector<DropoutSpot>> DropoutSpotsBehind(const Draft& draft, 
   }
   std::vector<DropoutSpot> spots;
   for (NodeId id : draft.InOrder()) {
-    const Node& node = draft.node(id);
+    const FrameworkNode& node = draft.node(id);
     if (node.outputs.empty() || !node.outputs[0].valid() || !IsFloating(draft.tensor(node.outputs[0]).dtype)) continue;
     if (LeavesMatch(draft, node, *compiled)) spots.push_back({id, DropoutPlace::kMaskAndResult});
   }

@@ -73,7 +73,7 @@ bool AreLikeT5(const Build& build) {
 
 // The activation of a convolution over a sequence that was padded on both sides and cut at its end.
 bool IsCausalActivation(const Draft& draft, NodeId id) {
-  const Node& node = draft.node(id);
+  const FrameworkNode& node = draft.node(id);
   const NodeId cut = node.inputs.empty() ? NodeId() : draft.ProducerIf(node.inputs[0], "slice");
   return node.op == "relu" && cut.valid() && draft.ProducerIf(draft.node(cut).inputs[0], "conv").valid() &&
          draft.tensor(node.outputs[0]).shape.rank() == 3;
@@ -90,7 +90,7 @@ NodeId ConvolutionBehind(const Draft& draft, NodeId activation) {
 constexpr size_t kFewestRates = 3;
 
 // Convolutions of several dilations over one tensor, side by side: atrous spatial pyramid pooling.
-bool JoinsPyramid(const Draft& draft, const Node& cat) {
+bool JoinsPyramid(const Draft& draft, const FrameworkNode& cat) {
   std::map<TensorId, std::set<int64_t>> dilations;  // by what the convolutions read
   for (TensorId part : cat.inputs) {
     const NodeId conv = ConvolutionBehind(draft, draft.producer(part));

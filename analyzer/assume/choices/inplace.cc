@@ -50,7 +50,7 @@ std::optional<Writes> WritesOf(const OpName& op) {
 
 // The node whose result `id` would overwrite, if it may.
 NodeId Overwritable(const Draft& draft, NodeId id) {
-  const Node& node = draft.node(id);
+  const FrameworkNode& node = draft.node(id);
   if (node.inputs.empty() || !node.inputs[0].valid() || draft.OnlyReader(node.inputs[0]) != id) return NodeId();
   const NodeId producer = draft.producer(node.inputs[0]);
   if (!producer.valid() || SavesResult(draft.node(producer).op)) return NodeId();
@@ -60,7 +60,7 @@ NodeId Overwritable(const Draft& draft, NodeId id) {
 }
 
 // True if the activation is a module of its own rather than a function called in the module of its producer.
-bool IsOwnModule(const Node& activation, const Node& producer) {
+bool IsOwnModule(const FrameworkNode& activation, const FrameworkNode& producer) {
   if (activation.calls.empty()) return producer.calls.empty();
   if (activation.calls.size() > producer.calls.size()) return true;
   return !std::equal(activation.calls.begin(), activation.calls.end(), producer.calls.begin());
@@ -69,7 +69,7 @@ bool IsOwnModule(const Node& activation, const Node& producer) {
 // A linear layer over [batch, tokens, features] belongs to a transformer, whose ReLU is not in place
 // (torch/nn/modules/transformer.py, transformers/activations.py), nor is that of a perceptron; classifiers behind
 // convolutions are 2-D.
-bool IsBeforeActivation(const Draft& draft, const Node& before, bool convolutional) {
+bool IsBeforeActivation(const Draft& draft, const FrameworkNode& before, bool convolutional) {
   if (!StandsBeforeActivation(before.op)) return false;
   // Behind an instance norm writing in place costs memory, for the result is a view. Code that trains the norm's scale
   // writes a new tensor (fast neural style), code without scale writes in place all the same (CycleGAN, pix2pix).
@@ -97,14 +97,14 @@ bool EndsALayer(const Draft& draft, NodeId activation, NodeId norm) {
 
 // nn.LeakyReLU() with its default slope was given no arguments, inplace=True neither. Only a norm that activates by
 // itself gives its activation that alone (timm/layers/norm_act.py).
-bool HasOnlyDefaults(const Node& activation, const Node& before) {
+bool HasOnlyDefaults(const FrameworkNode& activation, const FrameworkNode& before) {
   constexpr double kDefaultSlope = 0.01, kTolerance = 1e-6;
   const bool is_default = std::abs(FloatAttribute(activation, "alpha", kDefaultSlope) - kDefaultSlope) < kTolerance;
   return is_default && (before.calls.empty() || !StartsWith(activation.calls, before.calls));
 }
 
 bool WritesHere(const Draft& draft, Writes writes, NodeId id, NodeId producer, const Run& run, bool convolutional) {
-  const Node& before = draft.node(producer);
+  const FrameworkNode& before = draft.node(producer);
   switch (writes) {
     case Writes::kAlways:
       return IsBeforeActivation(draft, before, convolutional) &&
@@ -135,7 +135,7 @@ bool IsFreeBelowViews(const Draft& draft, NodeId id) {
 // True for an activation that may legally write over what it read, of which no source line tells. ReLU and its like
 // (torch/nn/modules/activation.py, dropout.py) have inplace=True; code has it as often as not.
 bool MayWriteOver(const Draft& draft, NodeId id) {
-  const Node& node = draft.node(id);
+  const FrameworkNode& node = draft.node(id);
   const std::optional<Writes> writes = WritesOf(node.op);
   if (!writes || *writes == Writes::kIntoZeros || node.attributes.contains("inplace")) return false;
   return IsFreeBelowViews(draft, id);
@@ -211,7 +211,7 @@ int64_t MarkNorms(Draft& draft) {
 // What code writes in place where nothing shows it: x += y, and activations whose modules take inplace=True. nn.Sigmoid
 // and nn.Tanh take none (torch/nn/modules/activation.py); torch.sigmoid_ is nearly never written. Nor does a
 // transformer's feed-forward (IsBeforeActivation).
-bool IsWrittenInPlace(const Graph& graph, const Node& node) {
+bool IsWrittenInPlace(const FrameworkGraph& graph, const FrameworkNode& node) {
   if (node.op == "add") return true;  // over either operand
   if (node.op == "sigmoid" || node.op == "tanh") return false;
   const Tensor& input = graph.tensors[node.inputs[0]];
@@ -219,7 +219,7 @@ bool IsWrittenInPlace(const Graph& graph, const Node& node) {
 }
 
 // True if nothing else needs the operand, which some operator made, as it is.
-bool MayWriteOver(const Graph& graph, const Node& node, size_t operand) {
+bool MayWriteOver(const FrameworkGraph& graph, const FrameworkNode& node, size_t operand) {
   const TensorId id = node.inputs[operand];
   if (!id.valid()) return false;
   const Tensor &input = graph.tensors[id], &output = graph.tensors[node.outputs[0]];
@@ -231,10 +231,10 @@ bool MayWriteOver(const Graph& graph, const Node& node, size_t operand) {
 
 }  // namespace
 
-int64_t MarkAllInPlace(Graph& graph) {
+int64_t MarkAllInPlace(FrameworkGraph& graph) {
   int64_t count = 0;
   for (NodeId id(0); graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
-    Node& node = graph.nodes[id];
+    FrameworkNode& node = graph.nodes[id];
     const std::optional<Writes> writes = WritesOf(node.op);
     if (node.op != "add" && (!writes || *writes == Writes::kIntoZeros)) continue;
     if (node.attributes.contains("inplace") || node.inputs.empty() || !node.inputs[0].valid()) continue;
@@ -277,7 +277,7 @@ absl::StatusOr<int64_t> MarkInPlace(Draft& draft, const Run& run) {
   }
   int64_t count = 0;
   for (NodeId id : draft.InOrder()) {
-    const Node& node = draft.node(id);
+    const FrameworkNode& node = draft.node(id);
     if (!HasInPlaceForm(node.op) && node.op != "add" && node.op != "mul") continue;
     if (!pattern->FoundIn(node.name) && !pattern->FoundIn(node.module)) continue;
     if (!Overwritable(draft, id).valid()) continue;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/framework_graph.h"
 #include "analyzer/lower/operators/site.h"
 
 namespace onnx_mem {
@@ -31,7 +31,7 @@ NodeIds PossiblyInPlace(const Draft& draft);
 
 // Sets "inplace" = 1 on every activation and sum of a lowered graph that can write in place and of which no source line
 // tells that it does not: the least memory that an inference may need.
-int64_t MarkAllInPlace(Graph& graph);
+int64_t MarkAllInPlace(FrameworkGraph& graph);
 
 }  // namespace onnx_mem
 

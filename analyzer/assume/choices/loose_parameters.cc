@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/assume/choices/unread_buffers.h"
@@ -13,11 +14,11 @@ namespace {
 
 // Layers read their weights through operators of their own; norms that are spelled out multiply by a vector, which has
 // one dimension.
-bool IsReadLoosely(const Graph& graph, TensorId id, int depth = 0) {
+bool IsReadLoosely(const FrameworkGraph& graph, TensorId id, int depth = 0) {
   constexpr int kMostViews = 4;
   const auto& readers = graph.tensors[id].consumers;
   return depth < kMostViews && !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
-           const Node& node = graph.nodes[reader];
+           const FrameworkNode& node = graph.nodes[reader];
            if (IsTensorArithmetic(node.op) || node.op == "cat") return true;
            if (!IsView(node.op)) return false;
            return std::all_of(node.outputs.begin(), node.outputs.end(), [&](TensorId output) {
@@ -37,19 +38,42 @@ bool IsTableOfPositions(const Lowered& lowered, const Tensor& table) {
 }
 
 // Operators and the places at which they read weights.
-bool IsLayerOf(const Node& node, TensorId id) {
+bool IsLayerOf(const FrameworkNode& node, TensorId id) {
   if (node.op == "embedding") return !node.inputs.empty() && node.inputs[0] == id;
   if (!ReadsWeight(node.op) || node.inputs.empty()) return false;
   return std::find(node.inputs.begin() + 1, node.inputs.end(), id) != node.inputs.end();
 }
 
-bool IsConstantWeight(const Graph& graph, const IdVector<TensorId, TensorKind>& kinds, TensorId id) {
+bool IsConstantWeight(const FrameworkGraph& graph, const IdVector<TensorId, TensorKind>& kinds, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
   if (tensor.role != TensorRole::kConstant || kinds[id] != TensorKind::kBuffer) return false;
   if (!IsFloating(tensor.dtype)) return false;
   if (NumElements(tensor.shape).value_or(0) < 2) return false;
   return std::any_of(tensor.consumers.begin(), tensor.consumers.end(),
                      [&](NodeId reader) { return IsLayerOf(graph.nodes[reader], id); });
+}
+
+// A path is that of a buffer of the module, "bn.running_mean"; "val_3" is a number of the code.
+bool IsNamedResult(std::string_view name) { return name.find('.') == std::string_view::npos && !IsExporterName(name); }
+
+// A step that computes such a value anew gives it no history (lower/exporters/folded_expressions.cc).
+bool IsComputedAnew(const Lowered& lowered, const FrameworkNode& node) {
+  if (node.op != "full" || node.outputs.size() != 1 || !IsNamedResult(node.name)) return false;
+  const Tensor& made = lowered.graph.tensors[node.outputs[0]];
+  return made.name == absl::StrCat(node.name, "/computed") && IsFloating(made.dtype);
+}
+
+// The parameter stands for what was computed.
+void ReadParameter(FrameworkNode& node, Lowered& lowered) {
+  Tensor stored = lowered.graph.tensors[node.outputs[0]];
+  stored.name = node.name;
+  stored.role = TensorRole::kInitializer;
+  const TensorId id = lowered.graph.tensors.Add(std::move(stored));
+  lowered.kinds.Add(TensorKind::kParameter);
+  lowered.releases.Add(-1);
+  lowered.graph.initializers.push_back(id);
+  node.op = "identity";
+  node.inputs = {id};
 }
 
 }  // namespace
@@ -85,17 +109,22 @@ bool TrainComputed(Lowered& lowered) {
   for (TensorId id(0); lowered.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
     const Tensor& tensor = lowered.graph.tensors[id];
     const bool is_stored = tensor.role == TensorRole::kInitializer && lowered.kinds[id] == TensorKind::kBuffer;
-    // A path is that of a buffer of the module, "bn.running_mean"; "val_3" is a number of the code.
-    const bool is_result = tensor.name.find('.') == std::string::npos && !IsExporterName(tensor.name);
-    if (!is_stored || !IsFloating(tensor.dtype) || !is_result) continue;
+    if (!is_stored || !IsFloating(tensor.dtype) || !IsNamedResult(tensor.name)) continue;
     lowered.kinds[id] = TensorKind::kParameter;
     any = true;
   }
-  return any;
+  bool added = false;
+  for (FrameworkNode& node : lowered.graph.nodes) {
+    if (!IsComputedAnew(lowered, node)) continue;
+    ReadParameter(node, lowered);
+    added = true;
+  }
+  if (added) LinkTensors(lowered.graph);
+  return any || added;
 }
 
 bool FreezeLooseTables(Lowered& lowered) {
-  const Graph& graph = lowered.graph;
+  const FrameworkGraph& graph = lowered.graph;
   bool any = false;
   for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
     const Tensor& tensor = graph.tensors[id];

@@ -18,7 +18,7 @@ NodeId ActivatedLinear(const Draft& draft, TensorId id, bool& activated, int dep
   constexpr int kDeepest = 8;  // of a GELU with tanh, the longest
   const NodeId maker = draft.producer(id);
   if (!maker.valid() || depth == kDeepest) return NodeId();
-  const Node& node = draft.node(maker);
+  const FrameworkNode& node = draft.node(maker);
   if (IsLinear(node.op)) return maker;
   activated |= IsActivation(node.op) || node.op == "erf";
   // The second and third are what activations are spelled out in.
@@ -33,13 +33,13 @@ NodeId ActivatedLinear(const Draft& draft, TensorId id, bool& activated, int dep
   return linear;
 }
 
-bool IsMaskedHead(const Draft& draft, const Node& head) {
+bool IsMaskedHead(const Draft& draft, const FrameworkNode& head) {
   const NodeId norm = draft.ProducerIf(head.inputs[0], "layer_norm");
   bool activated = false;
   return norm.valid() && ActivatedLinear(draft, draft.node(norm).inputs[0], activated).valid() && activated;
 }
 
-bool IsScaledByWidth(const Draft& draft, const Node& head) {
+bool IsScaledByWidth(const Draft& draft, const FrameworkNode& head) {
   const NodeId scale = draft.ProducerIf(head.inputs[0], "mul_scalar");
   if (!scale.valid()) return false;
   const auto width = static_cast<double>(draft.tensor(head.inputs[1]).shape.dims[0]);
@@ -49,10 +49,10 @@ bool IsScaledByWidth(const Draft& draft, const Node& head) {
 // embed(ids) * sqrt(width), the scale that belongs to a shared weight (Vaswani et al., 2017, section 3.4), under a head
 // without a bias. Heads that have one are written beside it: the Annotated Transformer and PyTorch's tutorial scale,
 // too.
-bool IsScaledTable(const Draft& draft, const Node& head, TensorId table) {
+bool IsScaledTable(const Draft& draft, const FrameworkNode& head, TensorId table) {
   const double root = std::sqrt(static_cast<double>(draft.tensor(table).shape.dims[1]));
   const auto is_scaled = [&](NodeId reader) {
-    const Node& node = draft.node(reader);
+    const FrameworkNode& node = draft.node(reader);
     if (node.op != "embedding") return false;
     const NodeId scale = OnlyReaderIf(draft, node.outputs[0], "mul_scalar");
     return scale.valid() && IsScalarOp(draft.node(scale), "mul_scalar", root);
@@ -63,14 +63,14 @@ bool IsScaledTable(const Draft& draft, const Node& head, TensorId table) {
 
 // wte, wpe and lm_head: GPT-2 ties them (transformers modeling_gpt2.py, _tied_weights_keys), and so does nanoGPT's
 // model.py, which took the names over. GPT-J and CodeGen, which do not, have no table of positions and a bias.
-bool HasNamesOfGpt2(const Draft& draft, const Node& head, TensorId table) {
+bool HasNamesOfGpt2(const Draft& draft, const FrameworkNode& head, TensorId table) {
   const std::string& name = draft.tensor(table).name;
   if (head.inputs.size() != 2 || !absl::EndsWith(name, "wte.weight") || !absl::EndsWith(head.module, "lm_head"))
     return false;
   const std::string positions = name.substr(0, name.size() - std::string_view("wte.weight").size()) + "wpe.weight";
   const NodeIds nodes = draft.InOrder();
   return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
-    const Node& node = draft.node(id);
+    const FrameworkNode& node = draft.node(id);
     return node.op == "embedding" && draft.tensor(node.inputs[0]).name == positions;
   });
 }
@@ -78,7 +78,7 @@ bool HasNamesOfGpt2(const Draft& draft, const Node& head, TensorId table) {
 }  // namespace
 
 TensorId RowForBias(const Draft& draft, NodeId head) {
-  const Node& node = draft.node(head);
+  const FrameworkNode& node = draft.node(head);
   const NodeId sum = node.inputs.size() == 2 ? OnlyReaderIf(draft, node.outputs[0], "add") : NodeId();
   if (!sum.valid()) return TensorId();
   const TensorId row = OtherOperand(draft.node(sum), node.outputs[0]);
@@ -88,7 +88,7 @@ TensorId RowForBias(const Draft& draft, NodeId head) {
 }
 
 std::string_view WhyTied(const Draft& draft, NodeId head, TensorId table) {
-  const Node& node = draft.node(head);
+  const FrameworkNode& node = draft.node(head);
   if (IsMaskedHead(draft, node)) return "as heads of masked language models (BERT) do";
   if (IsScaledByWidth(draft, node)) return "as T5 does, which scales what it reads by width ** -0.5";
   if (IsScaledTable(draft, node, table)) return "as models do that scale what they look up by sqrt(width) (Gemma)";

@@ -35,7 +35,7 @@ std::vector<Head> FindHeads(const Lowering& lowering) {
   std::map<std::pair<int64_t, int64_t>, TensorId> tables;  // by rows and columns
   std::vector<Head> heads;
   for (NodeId id : draft.InOrder()) {
-    const Node& node = draft.node(id);
+    const FrameworkNode& node = draft.node(id);
     if (node.op == "embedding") {
       const Dims& dims = draft.tensor(node.inputs[0]).shape.dims;
       if (dims.size() == 2 && dims[0] >= kSmallestPossible) tables.emplace(std::pair(dims[0], dims[1]), node.inputs[0]);

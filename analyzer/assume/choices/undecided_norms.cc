@@ -31,14 +31,14 @@ bool StandsBehindNorms(const OpName& op) {
 }
 
 // A stored weight whose name tells nothing of the module that has it.
-bool HasUnlistedWeight(const Draft& draft, const Node& conv) {
+bool HasUnlistedWeight(const Draft& draft, const FrameworkNode& conv) {
   const TensorId weight = conv.inputs.size() > 1 ? conv.inputs[1] : TensorId();
   if (!weight.valid() || draft.producer(weight).valid()) return false;
   const std::string& name = draft.tensor(weight).name;
   return !absl::EndsWith(name, ".weight") && !IsFoldedOperand(name, "Conv");
 }
 
-bool MayHaveHadNorm(const Draft& draft, const Node& conv) {
+bool MayHaveHadNorm(const Draft& draft, const FrameworkNode& conv) {
   const NodeIds& readers = draft.readers(conv.outputs[0]);
   return HasUnlistedWeight(draft, conv) && !readers.empty() &&
          std::all_of(readers.begin(), readers.end(),
@@ -54,7 +54,7 @@ int64_t TellUndecidedNorms(Lowering& lowering) {
   if (!lowering.source.signature.empty()) return 0;
   int64_t possible = 0;
   for (NodeId id : draft.InOrder()) {
-    const Node& node = draft.node(id);
+    const FrameworkNode& node = draft.node(id);
     if (IsNorm(node.op)) return 0;
     possible += IsConvolution(node.op) && MayHaveHadNorm(draft, node);
   }

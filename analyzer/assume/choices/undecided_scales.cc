@@ -25,7 +25,7 @@ bool BecomesWeights(const Draft& draft, TensorId scores, int depth = 0) {
   constexpr int kDeepest = 4;
   const NodeIds& readers = draft.readers(scores);
   return depth < kDeepest && std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
-           const Node& node = draft.node(reader);
+           const FrameworkNode& node = draft.node(reader);
            return node.op == "softmax" || (TakesMask(node.op) && BecomesWeights(draft, node.outputs[0], depth + 1));
          });
 }
@@ -37,7 +37,7 @@ struct Scales {
 };
 
 // The factor of a product that is one number of the module's parameters; invalid if there is none.
-TensorId NumberOf(const Draft& draft, const Node& node) {
+TensorId NumberOf(const Draft& draft, const FrameworkNode& node) {
   if ((node.op != "mul" && node.op != "div") || node.inputs.size() != 2) return TensorId();
   for (TensorId input : node.inputs) {
     const Tensor& tensor = draft.tensor(input);
@@ -51,7 +51,7 @@ TensorId NumberOf(const Draft& draft, const Node& node) {
 Scales FindScales(const Draft& draft) {
   Scales scales;
   for (NodeId id : draft.InOrder()) {
-    const Node& node = draft.node(id);
+    const FrameworkNode& node = draft.node(id);
     const TensorId number = NumberOf(draft, node);
     if (!number.valid()) continue;
     if (std::find(scales.parameters.begin(), scales.parameters.end(), number) == scales.parameters.end())

@@ -1,6 +1,7 @@
 #include "analyzer/assume/choices/unread_buffers.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "analyzer/graph/shape.h"
@@ -13,6 +14,8 @@ constexpr int64_t kIndexBytes = 8;
 constexpr int64_t kNumberBytes = 4;
 // onnxscript/optimizer/_constant_folding.py, DEFAULT_CONSTANT_FOLD_INPUT_SIZE_LIMIT: what reads more stays in the file.
 constexpr int64_t kMostFoldedElements = 8192;
+// Nothing bounds a table that no operator reads. As long as that of PyTorch's tutorial of the Transformer, max_len.
+constexpr int64_t kMostPositions = 5000;
 
 // Where the index of a table comes from.
 enum class IndexSource : uint8_t { kInput, kStored, kComputed };
@@ -25,12 +28,12 @@ bool KeepsIndex(const OpName& op) {
 // By views and arithmetic alone: what offsets are added to is still an input. What is compared or counted is computed.
 IndexSource SourceOfIndex(const Lowered& lowered, TensorId id, int depth = 0) {
   constexpr int kDeepest = 12;
-  const Graph& graph = lowered.graph;
+  const FrameworkGraph& graph = lowered.graph;
   const Tensor& tensor = graph.tensors[id];
   if (tensor.role == TensorRole::kInput) return IndexSource::kInput;
   if (!tensor.producer.valid())
     return lowered.kinds[id] == TensorKind::kBuffer ? IndexSource::kStored : IndexSource::kComputed;
-  const Node& maker = graph.nodes[tensor.producer];
+  const FrameworkNode& maker = graph.nodes[tensor.producer];
   if (depth == kDeepest || !KeepsIndex(maker.op)) return IndexSource::kComputed;
   IndexSource source = IndexSource::kComputed;
   for (TensorId operand : maker.inputs) {
@@ -43,7 +46,7 @@ IndexSource SourceOfIndex(const Lowered& lowered, TensorId id, int depth = 0) {
 }
 
 // Rows of the table that `node` picks from by what is no input of the model; 0 where it is none.
-int64_t RowsOfPositions(const Lowered& lowered, const Node& node, bool stored_too) {
+int64_t RowsOfPositions(const Lowered& lowered, const FrameworkNode& node, bool stored_too) {
   if (node.op != "embedding" || node.inputs.size() < 2 || !node.inputs[1].valid()) return 0;
   const Shape& table = lowered.graph.tensors[node.inputs[0]].shape;
   if (lowered.kinds[node.inputs[0]] != TensorKind::kParameter || table.rank() != 2) return 0;
@@ -62,7 +65,7 @@ struct Computed {
 
 Computed FindComputed(const ProgramSignature& signature, const Lowered& lowered) {
   Computed computed;
-  const Graph& graph = lowered.graph;
+  const FrameworkGraph& graph = lowered.graph;
   for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
     const Tensor& tensor = graph.tensors[id];
     const bool is_stored = lowered.kinds[id] == TensorKind::kBuffer || lowered.kinds[id] == TensorKind::kParameter;
@@ -81,6 +84,32 @@ Computed FindComputed(const ProgramSignature& signature, const Lowered& lowered)
   return computed;
 }
 
+// How wide the model is: the longest row of what norms scale and of tables that are picked from.
+int64_t WidthOfModel(const Lowered& lowered) {
+  const FrameworkGraph& graph = lowered.graph;
+  int64_t width = 1;
+  for (const FrameworkNode& node : graph.nodes) {
+    const bool picks = node.op == "embedding" && lowered.kinds[node.inputs[0]] == TensorKind::kParameter;
+    if (!picks && node.op != "layer_norm") continue;
+    const Shape& shape = graph.tensors[picks ? node.inputs[0] : node.outputs[0]].shape;
+    if (!shape.dims.empty()) width = std::max(width, shape.dims.back());
+  }
+  return width;
+}
+
+// "cached_freqs", "pe", "cos_cached": of positions, a row each. One that a module hands to others has a name in each.
+bool IsTableOfPositions(std::string_view name, const std::vector<std::string>& all) {
+  constexpr auto kTables =
+      std::to_array<std::string_view>({"pe", "freqs", "cos", "sin", "cached", "embed", "embeddings"});
+  const std::string_view last = name.substr(name.rfind('.') + 1);
+  const bool is_table = std::any_of(kTables.begin(), kTables.end(), [&](std::string_view word) {
+    return last == word || last.ends_with(std::string("_").append(word)) || last.starts_with(std::string(word) + "_");
+  });
+  return is_table && std::none_of(all.begin(), all.end(), [&](const std::string& other) {
+           return other.size() < name.size() && name.ends_with(std::string(".").append(other));
+         });
+}
+
 bool EndsWithAny(std::string_view name, std::initializer_list<std::string_view> ends) {
   return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) { return name.ends_with(end); });
 }
@@ -91,11 +120,14 @@ int64_t MostBytesOfBuffers(const std::vector<std::string>& names, const ProgramS
                            const Lowered& lowered) {
   const Computed computed = FindComputed(signature, lowered);
   int64_t table = 0;
-  for (const Node& node : lowered.graph.nodes) table = std::max(table, RowsOfPositions(lowered, node, true));
+  for (const FrameworkNode& node : lowered.graph.nodes) table = std::max(table, RowsOfPositions(lowered, node, true));
   const int64_t rows = std::max(table, computed.rows);
+  const int64_t positions = kMostPositions * std::max(WidthOfModel(lowered), computed.longest_row);
   int64_t bytes = 0;
   for (const std::string& name : names) {
-    if (EndsWithAny(name, {"ids", "positions"})) {
+    if (IsTableOfPositions(name, names)) {
+      bytes += kNumberBytes * positions;
+    } else if (EndsWithAny(name, {"ids", "positions"})) {
       bytes += kIndexBytes * std::max(rows, computed.longest_row);
     } else if (EndsWithAny(name, {"index", "indices"})) {
       if (!computed.integers) bytes += kIndexBytes * computed.largest_square;
@@ -108,13 +140,13 @@ int64_t MostBytesOfBuffers(const std::vector<std::string>& names, const ProgramS
   return bytes;
 }
 
-bool PicksPositions(const Lowered& lowered, const Node& node) {
+bool PicksPositions(const Lowered& lowered, const FrameworkNode& node) {
   return RowsOfPositions(lowered, node, /*stored_too=*/true) > 0;
 }
 
 int64_t MostBytesOfPositions(const Lowered& lowered) {
   int64_t rows = 0;
-  for (const Node& node : lowered.graph.nodes) rows += RowsOfPositions(lowered, node, false);
+  for (const FrameworkNode& node : lowered.graph.nodes) rows += RowsOfPositions(lowered, node, false);
   return kIndexBytes * rows;
 }
 

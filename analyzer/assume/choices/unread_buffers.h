@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analyzer/graph/lowered.h"
+#include "analyzer/graph/program_signature.h"
 
 namespace onnx_mem {
 
@@ -27,7 +28,7 @@ int64_t MostBytesOfBuffers(const std::vector<std::string>& names, const ProgramS
 int64_t MostBytesOfPositions(const Lowered& lowered);
 
 // Whether `node` picks rows of a stored table by places that the code computes, not by an input of the model.
-bool PicksPositions(const Lowered& lowered, const Node& node);
+bool PicksPositions(const Lowered& lowered, const FrameworkNode& node);
 
 }  // namespace onnx_mem
 

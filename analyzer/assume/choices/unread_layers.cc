@@ -28,7 +28,7 @@ bool IsOtherAttention(const std::string& last) {
 }
 
 // The call of an attention that is named as one of several, of those that enclose the node; "" if there is none.
-std::string SelfAttentionAround(const Node& node) {
+std::string SelfAttentionAround(const FrameworkNode& node) {
   for (const std::string& call : node.calls) {
     if (absl::StartsWith(LastPart(call), "self")) return call;
   }
@@ -36,13 +36,13 @@ std::string SelfAttentionAround(const Node& node) {
 }
 
 // A mask stands in a sum on the way to the softmax, or is an operand.
-bool IsMasked(const Graph& graph, const Node& node) {
+bool IsMasked(const FrameworkGraph& graph, const FrameworkNode& node) {
   const auto is_between = [](const OpName& op) {
     return IsWholeView(op) || op == "cast" || op == "maximum" || op == "clamp";
   };
   if (node.op == "sdpa") return node.inputs.size() > 3 || IntAttribute(node, "causal", 0) != 0;
   if (node.op != "softmax") return false;
-  const Node* maker = &node;
+  const FrameworkNode* maker = &node;
   do {
     const NodeId before = maker->inputs[0].valid() ? graph.tensors[maker->inputs[0]].producer : NodeId();
     if (!before.valid()) return false;
@@ -54,9 +54,9 @@ bool IsMasked(const Graph& graph, const Node& node) {
 }  // namespace
 
 int64_t MostBytesOfUnreadLayers(const Lowered& lowered) {
-  const Graph& graph = lowered.graph;
+  const FrameworkGraph& graph = lowered.graph;
   std::set<std::string> masked;
-  for (const Node& node : graph.nodes) {
+  for (const FrameworkNode& node : graph.nodes) {
     const auto& calls = node.calls;
     if (std::any_of(calls.begin(), calls.end(), [](const auto& c) { return IsOtherAttention(LastPart(c)); })) return 0;
     if (IsMasked(graph, node)) masked.insert(SelfAttentionAround(node));
@@ -64,7 +64,7 @@ int64_t MostBytesOfUnreadLayers(const Lowered& lowered) {
   masked.erase("");
   std::set<TensorId> counted;
   int64_t bytes = 0;
-  for (const Node& node : graph.nodes) {
+  for (const FrameworkNode& node : graph.nodes) {
     if (!masked.contains(SelfAttentionAround(node))) continue;
     for (TensorId id : node.inputs) {
       if (!id.valid() || lowered.kinds[id] != TensorKind::kParameter || !counted.insert(id).second) continue;

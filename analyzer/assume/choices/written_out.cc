@@ -9,7 +9,7 @@
 namespace onnx_mem {
 namespace {
 
-bool IsPart(const Node& node) {
+bool IsPart(const FrameworkNode& node) {
   return node.framework_op.empty() &&
          (IsArithmetic(node.op) || IsCurve(node.op) || node.op == "mean" || node.op == "sum");
 }
@@ -21,14 +21,14 @@ struct Expression {
 };
 
 // Made and read within.
-bool IsInner(const Graph& graph, const Expression& all, TensorId id) {
+bool IsInner(const FrameworkGraph& graph, const Expression& all, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
   return all.Contains(tensor.producer) && std::all_of(tensor.consumers.begin(), tensor.consumers.end(),
                                                       [&](NodeId reader) { return all.Contains(reader); });
 }
 
 // A power saves both, its result for the gradient of an exponent that is trained.
-bool IsSaved(const Graph& graph, TensorId id) {
+bool IsSaved(const FrameworkGraph& graph, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
   const OpFacts& maker = graph.nodes[tensor.producer].op;
   return (SavesResult(maker) && !SavesInput(maker)) ||
@@ -36,7 +36,7 @@ bool IsSaved(const Graph& graph, TensorId id) {
                      [&](NodeId reader) { return SavesInput(graph.nodes[reader].op); });
 }
 
-bool MayBeFunction(const Graph& graph, const Expression& all) {
+bool MayBeFunction(const FrameworkGraph& graph, const Expression& all) {
   constexpr int32_t kFewest = 4;
   bool any = false;
   for (int32_t i = all.first; i < all.last; ++i) any |= IsCurve(graph.nodes[NodeId(i)].op);
@@ -46,7 +46,7 @@ bool MayBeFunction(const Graph& graph, const Expression& all) {
 }  // namespace
 
 int64_t BytesOfWrittenOut(const Lowered& lowered) {
-  const Graph& graph = lowered.graph;
+  const FrameworkGraph& graph = lowered.graph;
   const auto count = static_cast<int32_t>(graph.nodes.size());
   int64_t bytes = 0;
   for (Expression all; all.first < count; all.first = std::max(all.last, all.first + 1)) {

@@ -16,8 +16,8 @@ namespace {
 // "group/layer_1", "group/layer/dense_2". The modules inside say which call it is.
 class CallNumbers {
  public:
-  explicit CallNumbers(const Graph& graph) {
-    for (const Node& node : graph.nodes) {
+  explicit CallNumbers(const FrameworkGraph& graph) {
+    for (const FrameworkNode& node : graph.nodes) {
       for (size_t i = 0; i < node.calls.size(); ++i) {
         const auto [plain, number] = SplitCallNumber(node.calls[i]);
         Module& module = modules_[View(plain)];
@@ -73,7 +73,7 @@ bool IsElement(std::string_view name) {
   return !last.empty() && last.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-Calls::Calls(const Graph& graph) {
+Calls::Calls(const FrameworkGraph& graph) {
   const CallNumbers numbers(graph);
   of_node_.reserve(graph.nodes.size());
   Around open;
@@ -118,7 +118,7 @@ std::span<const int32_t> Calls::of_node(int32_t node) const {
   return of_node_[static_cast<size_t>(node)];
 }
 
-size_t Calls::CommonDepth(const Graph& graph, TensorId id) const {
+size_t Calls::CommonDepth(const FrameworkGraph& graph, TensorId id) const {
   const Tensor& tensor = graph.tensors[id];
   const std::span<const int32_t> maker = of_node(tensor.producer.value());
   size_t depth = maker.size();

@@ -14,7 +14,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "analyzer/exported/call_name.h"
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/framework_graph.h"
 
 namespace onnx_mem::names {
 
@@ -35,7 +35,7 @@ class Calls {
   // Nodes in order: a call continues while its name stays at the same depth of the nodes' paths. A node without a path
   // (an operator of the outermost forward, or one that an optimizer put in) ends no call, and belongs to those that go
   // on after it.
-  explicit Calls(const Graph& graph);
+  explicit Calls(const FrameworkGraph& graph);
 
   // The calls that enclose `node`, outermost first. Empty for -1, what was there before all nodes, and past the last.
   std::span<const int32_t> of_node(int32_t node) const;
@@ -44,7 +44,7 @@ class Calls {
 
   // How many calls enclose the maker of `id` and all its readers: the depth of the frame whose code hands the value
   // around.
-  size_t CommonDepth(const Graph& graph, TensorId id) const;
+  size_t CommonDepth(const FrameworkGraph& graph, TensorId id) const;
   // The last node of the outermost call that encloses `reader` but not `maker`; nullopt if there is no such call.
   std::optional<int32_t> EndOfCallEntered(int32_t maker, int32_t reader) const;
   // The innermost call that encloses `node`: in whose code it stands; -1 for the model's own.

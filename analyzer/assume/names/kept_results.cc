@@ -13,15 +13,10 @@
 namespace onnx_mem::names {
 namespace {
 
-bool IsProduct(const Node& node) { return node.op == "matmul" || node.op == "bmm" || node.op == "sdpa"; }
-
-const Node* Producer(const Graph& graph, TensorId id) {
-  const NodeId producer = id.valid() ? graph.tensors[id].producer : NodeId();
-  return producer.valid() ? &graph.nodes[producer] : nullptr;
-}
+bool IsProduct(const FrameworkNode& node) { return node.op == "matmul" || node.op == "bmm" || node.op == "sdpa"; }
 
 // A linear layer that runs in `outer`, outside `inner`.
-bool HasOtherLinear(const Graph& graph, const CallSpan& outer, const CallSpan& inner) {
+bool HasOtherLinear(const FrameworkGraph& graph, const CallSpan& outer, const CallSpan& inner) {
   for (int32_t i = outer.begin; i <= outer.end; ++i) {
     if (i >= inner.begin && i <= inner.end) continue;
     const OpName op = graph.nodes[NodeId(i)].op;
@@ -31,8 +26,8 @@ bool HasOtherLinear(const Graph& graph, const CallSpan& outer, const CallSpan& i
 }
 
 // A model that looks tokens up.
-bool ReadsTokens(const Graph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) { return node.op == "embedding"; });
+bool ReadsTokens(const FrameworkGraph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const auto& node) { return node.op == "embedding"; });
 }
 
 // softmax(q k^T * scale + mask), all in one function: the scale comes after the product, as in transformers'
@@ -40,17 +35,17 @@ bool ReadsTokens(const Graph& graph) {
 // weights by a module, and hand none back. Language models whose attention is their own divide, q k^T / sqrt(d), drop
 // by a module and hand weights back as well (modeling_gptj.py, modeling_big_bird.py, modeling_roformer.py); models of
 // images that were written that way do so on request alone (modeling_maskformer_swin.py, modeling_vilt.py).
-bool ScalesTheProduct(const Graph& graph, const Node& softmax) {
+bool ScalesTheProduct(const FrameworkGraph& graph, const FrameworkNode& softmax) {
   constexpr int kMostSteps = 4;  // mask, position bias, view
   TensorId scores = softmax.inputs[0];
   bool scaled = false, looks_up = false;
   const bool by_module = StringAttribute(softmax, "dropout", "") == "module";
   for (int step = 0; step < kMostSteps; ++step) {
-    const Node* maker = Producer(graph, scores);
+    const FrameworkNode* maker = graph.MakerOf(scores);
     if (maker == nullptr || maker->calls != softmax.calls) return false;
     if (IsProduct(*maker)) return scaled && (!by_module || ReadsTokens(graph));
     // q k^T * scale + self.biases[:, self.indices]: code of its own, not eager_attention_forward (modeling_levit.py)
-    const Node* bias = maker->op == "add" ? Producer(graph, maker->inputs[1]) : nullptr;
+    const FrameworkNode* bias = maker->op == "add" ? graph.MakerOf(maker->inputs[1]) : nullptr;
     looks_up |= bias != nullptr && bias->op == "index" && bias->calls == softmax.calls;
     if (looks_up && maker->op == "mul_scalar") return false;
     scaled |= (maker->op == "mul_scalar" && !by_module) || maker->op == "div_scalar";
@@ -64,7 +59,7 @@ bool ScalesTheProduct(const Graph& graph, const Node& softmax) {
 // the loop over them, layer_outputs = layer_module(x); hidden_states = layer_outputs[0] (modeling_megatron_bert.py,
 // modeling_rembert.py, modeling_roformer.py, modeling_canine.py, modeling_luke.py, modeling_tapas.py). Later code
 // multiplies, and its layers return their result alone.
-bool IsDividingSelfAttention(const Graph& graph, const Calls& calls, int32_t node) {
+bool IsDividingSelfAttention(const FrameworkGraph& graph, const Calls& calls, int32_t node) {
   const CallSpan& attention = calls.span(calls.FrameOf(node));
   if (!attention.name.ends_with(".self")) return false;
   constexpr int kProjections = 3;
@@ -80,7 +75,7 @@ bool IsDividingSelfAttention(const Graph& graph, const Calls& calls, int32_t nod
 
 // Whether the loop that runs the layer at `depth` around `node` holds its weights. Source lines may show that it gets
 // none: hidden_states = block(x).
-bool IsNamedInLoop(const Graph& graph, const Calls& calls, int32_t node, size_t depth) {
+bool IsNamedInLoop(const FrameworkGraph& graph, const Calls& calls, int32_t node, size_t depth) {
   if (!IsDividingSelfAttention(graph, calls, node)) return false;
   SourceTraceReader reader;
   const SourceLines& lines = reader.Read(graph.nodes[NodeId(node)]);
@@ -101,7 +96,7 @@ int32_t EndOfNextElement(const Calls& calls, int32_t node, size_t depth) {
 // The end of the layer that an attention module's weights are handed up to, the innermost element of a stack around it
 // that has linear layers beside the attention's own; or, if sooner, of the next attention there, which takes over the
 // name: x, _ = self.self_attn(x); x, _ = self.cross_attn(x, memory). -1 if the attention is not a module of its own.
-int32_t EndOfWeights(const Graph& graph, const Calls& calls, int32_t node) {
+int32_t EndOfWeights(const FrameworkGraph& graph, const Calls& calls, int32_t node) {
   const std::span<const int32_t> inside = calls.of_node(node);
   if (inside.size() < 2 || IsElement(calls.span(inside.back()).name)) return -1;
   const CallSpan& attention = calls.span(inside.back());
@@ -116,11 +111,11 @@ int32_t EndOfWeights(const Graph& graph, const Calls& calls, int32_t node) {
   return -1;
 }
 
-int32_t KeptAsWeights(const Graph& graph, const Calls& calls, TensorId id) {
-  const Node* maker = Producer(graph, id);
-  if (maker->op == "dropout") maker = Producer(graph, maker->inputs[0]);  // in training
+int32_t KeptAsWeights(const FrameworkGraph& graph, const Calls& calls, TensorId id) {
+  const FrameworkNode* maker = graph.MakerOf(id);
+  if (maker->op == "dropout") maker = graph.MakerOf(maker->inputs[0]);  // in training
   if (maker == nullptr || !HandsWeightsBack(graph, *maker)) return -1;
-  const Node& softmax = *maker;
+  const FrameworkNode& softmax = *maker;
   const auto& readers = graph.tensors[id].consumers;
   const bool weighs = std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
     return IsProduct(graph.nodes[reader]) && graph.nodes[reader].calls == softmax.calls;
@@ -142,7 +137,7 @@ bool IsFirstLayer(const Calls& calls, int32_t call, size_t depth) {
 }
 
 // Depth of the innermost frame around the maker of `id` and all its readers.
-size_t DepthAround(const Graph& graph, const Calls& calls, TensorId id) {
+size_t DepthAround(const FrameworkGraph& graph, const Calls& calls, TensorId id) {
   const std::span<const int32_t> made = calls.of_node(graph.tensors[id].producer.value());
   size_t depth = made.size();
   for (NodeId reader : graph.tensors[id].consumers) {
@@ -155,10 +150,10 @@ size_t DepthAround(const Graph& graph, const Calls& calls, TensorId id) {
 
 // hidden = embeds + self.positions(ids), which enters the first of a stack of layers: its terms have names of their
 // own.
-bool IsPositionedInput(const Graph& graph, const Calls& calls, const Node& sum, size_t depth) {
+bool IsPositionedInput(const FrameworkGraph& graph, const Calls& calls, const FrameworkNode& sum, size_t depth) {
   if (sum.op != "add" || sum.inputs.size() != 2 || !sum.outputs[0].valid()) return false;
   const bool looks_up = std::any_of(sum.inputs.begin(), sum.inputs.end(), [&](TensorId term) {
-    const Node* maker = Producer(graph, term);
+    const FrameworkNode* maker = graph.MakerOf(term);
     if (maker == nullptr) return term.valid() && absl::StartsWith(graph.tensors[term].name, "onnx::");  // folded
     return maker->op == "embedding";
   });
@@ -170,7 +165,7 @@ bool IsPositionedInput(const Graph& graph, const Calls& calls, const Node& sum, 
 }
 
 // In the forward of a base model, which a head calls: names of what its embeddings make last until it returns.
-int32_t KeptAsEmbedding(const Graph& graph, const Calls& calls, TensorId id) {
+int32_t KeptAsEmbedding(const FrameworkGraph& graph, const Calls& calls, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
   const int32_t maker = tensor.producer.value();
   if (tensor.consumers.empty()) return -1;
@@ -191,7 +186,7 @@ int32_t KeptAsEmbedding(const Graph& graph, const Calls& calls, TensorId id) {
 }
 
 // A call that embeds tokens and has a stack of layers: a language model that a head is put on.
-bool IsBaseModel(const Graph& graph, const Calls& calls, const CallSpan& span, size_t depth) {
+bool IsBaseModel(const FrameworkGraph& graph, const Calls& calls, const CallSpan& span, size_t depth) {
   if (IsElement(span.name)) return false;  // a layer with a position bias of its own (T5)
   bool embeds = false, stacks = false;
   for (int32_t i = span.begin; i <= span.end && !(embeds && stacks); ++i) {
@@ -204,7 +199,7 @@ bool IsBaseModel(const Graph& graph, const Calls& calls, const CallSpan& span, s
 }
 
 // What a base model hands to its head: the head's forward holds the whole output object.
-int32_t KeptAsModelOutput(const Graph& graph, const Calls& calls, TensorId id) {
+int32_t KeptAsModelOutput(const FrameworkGraph& graph, const Calls& calls, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
   const int32_t maker = tensor.producer.value();
   const size_t depth = DepthAround(graph, calls, id);
@@ -216,8 +211,8 @@ int32_t KeptAsModelOutput(const Graph& graph, const Calls& calls, TensorId id) {
 // torch.nn.utils.weight_norm (the older one, with parameters weight_g and weight_v): a hook before forward sets the
 // module's attribute `weight`, which holds the result until the next forward. A parametrization's result is a value of
 // forward's own (parametrizations.weight.original0, original1).
-bool IsKeptByHook(const Graph& graph, TensorId id) {
-  const Node& node = *Producer(graph, id);
+bool IsKeptByHook(const FrameworkGraph& graph, TensorId id) {
+  const FrameworkNode& node = *graph.MakerOf(id);
   return node.op == "weight_norm" && node.inputs.size() == 2 && node.inputs[0].valid() && node.inputs[1].valid() &&
          absl::EndsWith(graph.tensors[node.inputs[0]].name, "_v") &&
          absl::EndsWith(graph.tensors[node.inputs[1]].name, "_g");
@@ -225,11 +220,11 @@ bool IsKeptByHook(const Graph& graph, TensorId id) {
 
 }  // namespace
 
-bool HandsWeightsBack(const Graph& graph, const Node& node) {
+bool HandsWeightsBack(const FrameworkGraph& graph, const FrameworkNode& node) {
   return node.op == "softmax" && ScalesTheProduct(graph, node);
 }
 
-int32_t KeptUntil(const Graph& graph, const Calls& calls, TensorId id, bool names_known, bool guess) {
+int32_t KeptUntil(const FrameworkGraph& graph, const Calls& calls, TensorId id, bool names_known, bool guess) {
   if (!graph.tensors[id].producer.valid()) return -1;
   if (IsKeptByHook(graph, id)) return static_cast<int32_t>(graph.nodes.size()) - 1;
   const int32_t handed_on = guess ? KeptAsWeights(graph, calls, id) : -1;

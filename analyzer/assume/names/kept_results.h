@@ -14,17 +14,18 @@
 #include <cstdint>
 
 #include "analyzer/assume/names/calls.h"
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/framework_graph.h"
 
 namespace onnx_mem::names {
 
 // The last node during which `id` is likely held for one of these reasons; -1 if for none. With `names_known` the names
 // of the code that it is handed to are known (source_names.h): what is wanted is who else keeps it. `guess`:
 // attention's weights may be handed back.
-int32_t KeptUntil(const Graph& graph, const Calls& calls, TensorId id, bool names_known = false, bool guess = true);
+int32_t KeptUntil(const FrameworkGraph& graph, const Calls& calls, TensorId id, bool names_known = false,
+                  bool guess = true);
 
 // Whether a node is the softmax of an attention that hands its weights back beside its result.
-bool HandsWeightsBack(const Graph& graph, const Node& node);
+bool HandsWeightsBack(const FrameworkGraph& graph, const FrameworkNode& node);
 
 }  // namespace onnx_mem::names
 

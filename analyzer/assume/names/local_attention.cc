@@ -6,23 +6,18 @@
 
 namespace onnx_mem::names {
 
-bool Locals::IsProduct(const Node& node) {
+bool Locals::IsProduct(const FrameworkNode& node) {
   const bool contracts = node.op == "einsum" && node.inputs.size() == 2;
   return contracts || node.op == "matmul" || node.op == "bmm" || node.op == "sdpa";
-}
-
-const Node* Locals::Maker(TensorId id) const {
-  const NodeId producer = id.valid() ? graph_.tensors[id].producer : NodeId();
-  return producer.valid() ? &graph_.nodes[producer] : nullptr;
 }
 
 // attn = attn + bias; attn = self.softmax(attn); x = attn @ v: one name for all, where dots = q @ k * self.scale is
 // another than that of self.attend(dots).
 bool Locals::IsSoftmaxOfSum(TensorId id) const {
-  const Node* maker = Maker(id);
+  const FrameworkNode* maker = graph_.MakerOf(id);
   if (maker == nullptr || maker->op != "softmax") return false;
-  maker = Maker(maker->inputs[0]);
-  if (maker != nullptr && maker->op == "reshape") maker = Maker(maker->inputs[0]);
+  maker = graph_.MakerOf(maker->inputs[0]);
+  if (maker != nullptr && maker->op == "reshape") maker = graph_.MakerOf(maker->inputs[0]);
   return maker != nullptr && maker->op == "add";
 }
 

@@ -11,17 +11,15 @@ namespace onnx_mem::names {
 // torch.cat([s, self.up(x)], 1) can stand in one expression; in torch.cat([self.blocks(a), b], 1) and in longer lists
 // the parts have names already.
 bool Locals::NamesItsParts(int32_t cat, int32_t call, const Home& home) const {
-  const Node& node = graph_.nodes[NodeId(cat)];
+  const FrameworkNode& node = graph_.nodes[NodeId(cat)];
   return node.op == "cat" && (node.inputs.size() > 2 || node.inputs.back() != OnlyResult(call, home.depth));
 }
 
 // A piece of a split: an output of one, or one of several slices that lie side by side along an axis.
 bool Locals::IsSplitPiece(TensorId id) const {
-  const NodeId producer = graph_.tensors[id].producer;
-  if (!producer.valid()) return false;
-  const Node& node = graph_.nodes[producer];
-  if (node.op == "split" || node.op == "unbind") return true;
-  return node.op == "slice" && IsCutUp(node.inputs[0]);
+  const FrameworkNode* maker = graph_.MakerOf(id);
+  if (maker == nullptr) return false;
+  return maker->op == "split" || maker->op == "unbind" || (maker->op == "slice" && IsCutUp(maker->inputs[0]));
 }
 
 // Whether the slices of `id` are as large as it is, together.
@@ -30,7 +28,7 @@ bool Locals::IsCutUp(TensorId id) const {
   if (!is_new) return known->second;
   int64_t pieces = 0, elements = 0;
   for (NodeId reader : graph_.tensors[id].consumers) {
-    const Node& other = graph_.nodes[reader];
+    const FrameworkNode& other = graph_.nodes[reader];
     if (other.op != "slice") continue;
     ++pieces;
     elements += NumElements(graph_.tensors[other.outputs[0]].shape).value_or(0);
@@ -40,7 +38,7 @@ bool Locals::IsCutUp(TensorId id) const {
 
 // What is looked up in tables for a list, torch.cat([e(x) for e in self.tables], 1), or scaled up there to the size of
 // the other parts, torch.cat([x0, x1, self.up(x2)], 1).
-bool Locals::StandsInList(TensorId id, const Node& cat) const {
+bool Locals::StandsInList(TensorId id, const FrameworkNode& cat) const {
   if (cat.op != "cat" || graph_.tensors[id].consumers.size() != 1) return false;
   if (IsLookedUp(id) || IsEncoding(id)) return true;
   if (cat.inputs.size() < 3 || id != cat.inputs.back()) return false;
@@ -69,7 +67,7 @@ bool Locals::IsEncodingArgument(TensorId id) const {
 // Parts of a list that is joined later, features = [...]; torch.cat(features, 1), have names or a list of their own,
 // and so has what something else reads as well. Not so beside learned tokens: x = torch.cat([token, other_token, x],
 // 1).
-bool Locals::IsNamedPart(TensorId id, const Node& cat) const {
+bool Locals::IsNamedPart(TensorId id, const FrameworkNode& cat) const {
   if (popped_.contains(id)) return false;
   if (graph_.tensors[id].consumers.size() >= 2) return !IsRebound(id, cat);
   constexpr int kListSize = 3;
@@ -84,7 +82,7 @@ bool Locals::IsNamedPart(TensorId id, const Node& cat) const {
 int32_t Locals::EndOfList(TensorId id, NodeId cat) const {
   const int32_t end = calls_.EndOfFrame(cat.value());
   const size_t depth = calls_.of_node(cat.value()).size();
-  const Node& node = graph_.nodes[cat];
+  const FrameworkNode& node = graph_.nodes[cat];
   if (node.op != "cat" || node.inputs.size() < 3 || graph_.tensors[id].consumers.size() != 1) return end;
   const int32_t frame = calls_.FrameOf(cat.value());
   const auto rounds = makers_.find({frame, Signature(node.outputs[0], depth, 1)});
@@ -92,7 +90,8 @@ int32_t Locals::EndOfList(TensorId id, NodeId cat) const {
   const auto next = std::upper_bound(rounds->second.begin(), rounds->second.end(), cat.value());
   if (next == rounds->second.end()) return end;
   TensorId first = graph_.nodes[NodeId(*next)].inputs[0];
-  for (const Node* maker = Maker(first); maker != nullptr && maker->op == "unsqueeze"; maker = Maker(first)) {
+  for (const FrameworkNode* maker = graph_.MakerOf(first); maker != nullptr && maker->op == "unsqueeze";
+       maker = graph_.MakerOf(first)) {
     first = maker->inputs[0];  // torch.stack
   }
   if (!first.valid() || !graph_.tensors[first].producer.valid()) return end;
@@ -109,7 +108,7 @@ void Locals::FindPoppedSkips() {
   constexpr size_t kFewest = 4;
   std::map<int32_t, TensorIds> stacks;
   for (int32_t i = 0; i < static_cast<int32_t>(graph_.nodes.size()); ++i) {
-    const Node& cat = graph_.nodes[NodeId(i)];
+    const FrameworkNode& cat = graph_.nodes[NodeId(i)];
     if (cat.op != "cat" || cat.inputs.size() != 2 || !cat.inputs[0].valid() || !cat.inputs[1].valid()) continue;
     const Tensor &newest = graph_.tensors[cat.inputs[0]], &skip = graph_.tensors[cat.inputs[1]];
     if (!newest.producer.valid() || !skip.producer.valid() || skip.producer > newest.producer) continue;
@@ -131,14 +130,14 @@ void Locals::FindPoppedSkips() {
 // A learned token, expanded to the batch.
 bool Locals::IsToken(TensorId id) const {
   if (!id.valid()) return false;
-  const NodeId producer = graph_.tensors[id].producer;
-  return !producer.valid() || graph_.nodes[producer].op == "expand";
+  const FrameworkNode* maker = graph_.MakerOf(id);
+  return maker == nullptr || maker->op == "expand";
 }
 
 // torch.cat([embed(column) for embed, column in ...], 1): what is looked up in tables has no name.
 bool Locals::IsLookedUp(TensorId id) const {
   while (id.valid() && graph_.tensors[id].producer.valid() && graph_.tensors[id].consumers.size() == 1) {
-    const Node& maker = graph_.nodes[graph_.tensors[id].producer];
+    const FrameworkNode& maker = graph_.nodes[graph_.tensors[id].producer];
     if (maker.op == "embedding") return true;
     if (maker.op != "unsqueeze" && maker.op != "reshape") return false;
     id = maker.inputs[0];
@@ -147,7 +146,7 @@ bool Locals::IsLookedUp(TensorId id) const {
 }
 
 // x = torch.cat([self.f(x), x], 1): the result takes over the name of what the other part was made of, just before.
-bool Locals::IsRebound(TensorId id, const Node& cat) const {
+bool Locals::IsRebound(TensorId id, const FrameworkNode& cat) const {
   if (cat.op != "cat" || cat.inputs.size() != 2 || !cat.inputs[0].valid() || !cat.inputs[1].valid()) return false;
   const TensorId other = cat.inputs[cat.inputs[0] == id ? 1 : 0];
   const NodeId join = graph_.tensors[cat.outputs[0]].producer;
@@ -162,7 +161,7 @@ bool Locals::IsRebound(TensorId id, const Node& cat) const {
 // d1 = self.up(d2); d1 = torch.cat([d1, e1], 1); d1 = self.decode(d1): a module's result that stands before an older
 // value hands its name on (brain-segmentation-pytorch, segmentation_models_pytorch, nnU-Net). Beside a skip from a
 // stack it stands in the next call, h = self.block(torch.cat([h, hs.pop()], 1)), as often as not.
-bool Locals::TakesInSkip(TensorId id, const Node& cat) const {
+bool Locals::TakesInSkip(TensorId id, const FrameworkNode& cat) const {
   if (cat.op != "cat" || cat.inputs.size() != 2 || cat.inputs[0] != id || !cat.inputs[1].valid()) return false;
   if (popped_.contains(cat.inputs[1])) return false;
   const Tensor& skip = graph_.tensors[cat.inputs[1]];

@@ -161,7 +161,7 @@ bool Locals::IsHandedIn(TensorId id, int32_t call, const Home& home) const {
   if (call < 0 || !IsPassedOn(call, home)) return false;
   const NodeIds& readers = graph_.tensors[id].consumers;
   return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
-    const Node& node = graph_.nodes[reader];
+    const FrameworkNode& node = graph_.nodes[reader];
     if (node.op != "cat" || calls_.FrameOf(reader.value()) != home.frame) return false;
     return std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
       const NodeId maker = input.valid() ? graph_.tensors[input].producer : NodeId();

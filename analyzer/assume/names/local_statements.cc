@@ -47,7 +47,7 @@ bool Locals::Wraps(int32_t unit, size_t depth) const {
 
 // x = torch.cat([token, x], 1) with a learned token is a statement of its own.
 bool Locals::Prepares(int32_t unit, size_t depth) const {
-  const Node& node = graph_.nodes[NodeId(unit)];
+  const FrameworkNode& node = graph_.nodes[NodeId(unit)];
   if (calls_.UnitCall(unit, depth) >= 0 || !IsWrittenInside(node.op)) return false;
   return !takes_token_[NodeId(unit)];
 }
@@ -85,7 +85,7 @@ int32_t Locals::NextInStatement(int32_t unit, const Home& home) const {
 // self.f(torch.cat([x, low], 1)).
 bool Locals::IsScaledForSkip(int32_t maker, int32_t reader, const Home& home) const {
   if (!Prepares(maker, home.depth) || !Prepares(reader, home.depth)) return false;
-  const Node& cat = graph_.nodes[NodeId(reader)];
+  const FrameworkNode& cat = graph_.nodes[NodeId(reader)];
   const TensorId scaled = graph_.nodes[NodeId(maker)].outputs[0];
   if (cat.op != "cat" || cat.inputs.size() != 2 || cat.inputs[1] != scaled) return false;
   return cat.inputs[0].valid() && graph_.tensors[cat.inputs[0]].consumers.size() >= 2;

@@ -9,7 +9,7 @@
 namespace onnx_mem::names {
 // x = x + f(x), x = x + self.position: the sum takes over the name of its operand.
 bool Locals::IsResidual(NodeId sum) const {
-  const Node& node = graph_.nodes[sum];
+  const FrameworkNode& node = graph_.nodes[sum];
   for (size_t i : {0, 1}) {
     const TensorId x = node.inputs[i], branch = node.inputs[1 - i];
     if (!x.valid() || !branch.valid() || !graph_.tensors[x].producer.valid()) return true;
@@ -25,7 +25,7 @@ bool Locals::IsResidual(NodeId sum) const {
 int32_t Locals::HeldBySumInCall(TensorId id) const {
   int32_t last = -1;
   for (NodeId reader : graph_.tensors[id].consumers) {
-    const Node& node = graph_.nodes[reader];
+    const FrameworkNode& node = graph_.nodes[reader];
     if (node.op != "add" || !node.outputs[0].valid()) continue;
     const NodeIds& next = graph_.tensors[node.outputs[0]].consumers;
     if (next.size() != 1) continue;

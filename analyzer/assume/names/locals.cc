@@ -18,7 +18,7 @@ bool Rebinds(const OpName& op) {
 
 }  // namespace
 
-Locals::Locals(const Graph& graph, const Calls& calls, bool guess)
+Locals::Locals(const FrameworkGraph& graph, const Calls& calls, bool guess)
     : graph_(graph),
       calls_(calls),
       guess_(guess),
@@ -57,7 +57,7 @@ Locals::Home Locals::HomeOf(TensorId id) const {
 size_t Locals::Signature(TensorId id, size_t depth, int levels) const {
   const NodeId producer = graph_.tensors[id].producer;
   if (!producer.valid()) return 0;
-  const Node& node = graph_.nodes[producer];
+  const FrameworkNode& node = graph_.nodes[producer];
   const int32_t call = calls_.UnitCall(producer.value(), depth);
   size_t hash =
       absl::HashOf(node.op, call < 0 ? std::string() : WithoutDigits(WithoutCallNumber(calls_.span(call).name)));
@@ -89,7 +89,7 @@ size_t Locals::StatementSignature(TensorId id, size_t depth) const {
   size_t hash = 0;
   for (int step = 0; step < kMostSteps && id.valid() && graph_.tensors[id].producer.valid(); ++step) {
     const int32_t maker = graph_.tensors[id].producer.value();
-    const Node& node = graph_.nodes[NodeId(maker)];
+    const FrameworkNode& node = graph_.nodes[NodeId(maker)];
     hash = absl::HashOf(hash, node.op, output_number_[id]);
     if (calls_.of_node(maker).size() < depth) break;
     const int32_t call = calls_.UnitCall(maker, depth);
@@ -148,11 +148,11 @@ TensorId Locals::OnlyResultFrom(int32_t begin, int32_t unit_end) const {
 // x = torch.bmm(x.transpose(1, 2), transform).transpose(1, 2): the result of a change of coordinates, turned back,
 // takes over the name (PointNet).
 bool Locals::IsTurnedForProduct(TensorId id, int32_t product) const {
-  const Node& node = graph_.nodes[NodeId(product)];
+  const FrameworkNode& node = graph_.nodes[NodeId(product)];
   const auto& readers = graph_.tensors[node.outputs[0]].consumers;
   if (node.inputs[0] != id || graph_.tensors[id].shape.rank() != 3 || readers.size() != 1) return false;
-  const Node& maker = graph_.nodes[graph_.tensors[id].producer];
-  const Node& back = graph_.nodes[readers[0]];
+  const FrameworkNode& maker = graph_.nodes[graph_.tensors[id].producer];
+  const FrameworkNode& back = graph_.nodes[readers[0]];
   return maker.op == "permute" && maker.calls == node.calls && back.op == "permute" && back.calls == node.calls;
 }
 
@@ -169,7 +169,7 @@ bool Locals::StandsInProduct(TensorId id, int32_t product) const {
 bool Locals::IsExponentiated(TensorId id) const {
   constexpr int kMostSteps = 2;
   for (int step = 0; step < kMostSteps && id.valid() && graph_.tensors[id].consumers.size() == 1; ++step) {
-    const Node& reader = graph_.nodes[graph_.tensors[id].consumers[0]];
+    const FrameworkNode& reader = graph_.nodes[graph_.tensors[id].consumers[0]];
     if (reader.op == "exp") return true;
     if (reader.op != "mul_scalar" && reader.op != "div_scalar") return false;
     id = reader.outputs[0];
@@ -210,7 +210,7 @@ int32_t Locals::HeldUntil(TensorId id) const {
     last = std::max(last, UntilRebound(id, {depth, calls_.FrameOf(tensor.producer.value())}));
   }
   for (NodeId reader : tensor.consumers) {
-    const Node& node = graph_.nodes[reader];
+    const FrameworkNode& node = graph_.nodes[reader];
     const bool is_operand = IsProduct(node) && !StandsInProduct(id, reader.value());
     const bool is_own = calls_.of_node(reader.value()).size() == home.depth;
     if (is_operand)

@@ -1,5 +1,5 @@
 // How long local variables of forward code hold a value beyond its last reader. A file has no variables; these are the
-// few conventions of forward code that also held in models that no rule was made for (docs/accuracy-reasons.md).
+// few conventions of forward code that also held in models that no rule was made for (docs/explanation/accuracy.md).
 // Likely, not certain: calls.h has the certain part, and the interval of a peak is computed without these.
 //
 //   x1, x2 = x.chunk(2, 1)                  pieces of a split are names, until the function returns
@@ -24,7 +24,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "analyzer/assume/names/calls.h"
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/framework_graph.h"
 
 namespace onnx_mem::names {
 
@@ -32,7 +32,7 @@ class Locals {
  public:
   // Both must outlive this. `guess`: beyond what statements tell, pieces of a split and the operands of a sum in a call
   // have names.
-  Locals(const Graph& graph, const Calls& calls, bool guess = true);
+  Locals(const FrameworkGraph& graph, const Calls& calls, bool guess = true);
   // The node after which the last variable that likely holds `id` is freed; -1 if none is likely.
   int32_t HeldUntil(TensorId id) const;
   // The node after which a name of its own is freed at the latest, in the function that hands `id` around: possible. -1
@@ -83,18 +83,17 @@ class Locals {
   bool IsSplitPiece(TensorId id) const;
   bool IsCutUp(TensorId id) const;
   bool IsToken(TensorId id) const;
-  bool StandsInList(TensorId id, const Node& cat) const;
+  bool StandsInList(TensorId id, const FrameworkNode& cat) const;
   bool IsEncoding(TensorId id) const;
   bool IsEncodingArgument(TensorId id) const;
-  bool IsNamedPart(TensorId id, const Node& cat) const;
+  bool IsNamedPart(TensorId id, const FrameworkNode& cat) const;
   int32_t EndOfList(TensorId id, NodeId cat) const;
   bool IsLookedUp(TensorId id) const;
-  bool IsRebound(TensorId id, const Node& cat) const;
-  bool TakesInSkip(TensorId id, const Node& cat) const;
+  bool IsRebound(TensorId id, const FrameworkNode& cat) const;
+  bool TakesInSkip(TensorId id, const FrameworkNode& cat) const;
   void FindPoppedSkips();
   // local_attention.cc
-  static bool IsProduct(const Node& node);
-  const Node* Maker(TensorId id) const;
+  static bool IsProduct(const FrameworkNode& node);
   bool IsSoftmaxOfSum(TensorId id) const;
   // local_possible.cc
   using Round = std::pair<int32_t, size_t>;  // a frame, and what its code does in each round of a loop
@@ -113,7 +112,7 @@ class Locals {
   bool IsSkip(TensorId id, const Home& home, const Units& units) const;
   void FindSkipFrames();
 
-  const Graph& graph_;
+  const FrameworkGraph& graph_;
   const Calls& calls_;
   bool guess_;
   IdVector<TensorId, int32_t> output_number_;  // among the results of its maker

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/framework_graph.h"
 
 namespace onnx_mem::names {
 
@@ -21,7 +21,7 @@ enum class NameRules {
 
 // For each tensor the index of the node after which the last Python reference is freed; -1 where no node reads or makes
 // it. Graph outputs: the number of nodes (they are held to the end).
-IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, NameRules rules);
+IdVector<TensorId, int32_t> ReleaseAfter(const FrameworkGraph& graph, NameRules rules);
 
 }  // namespace onnx_mem::names
 

@@ -37,9 +37,9 @@ bool Binds(const Statement& statement) {
 
 }  // namespace
 
-SourceNames::SourceNames(const Graph& graph, const Calls& calls) : graph_(graph), calls_(calls) {
+SourceNames::SourceNames(const FrameworkGraph& graph, const Calls& calls) : graph_(graph), calls_(calls) {
   any_ = std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                     [](const Node& node) { return node.source_trace != nullptr; });
+                     [](const FrameworkNode& node) { return node.source_trace != nullptr; });
   if (!any_) return;
   AddUnits();
   for (auto& [call, frame] : frames_) {

@@ -21,16 +21,19 @@
 
 #include "analyzer/assume/names/calls.h"
 #include "analyzer/exported/source_trace.h"
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/framework_graph.h"
 
 namespace onnx_mem::names {
 
 class SourceNames {
  public:
   // Both must outlive this.
-  SourceNames(const Graph& graph, const Calls& calls);
+  SourceNames(const FrameworkGraph& graph, const Calls& calls);
   // The node after which the last variable that holds `id` is freed; -1 if none does; nullopt if the lines do not tell.
   std::optional<int32_t> HeldUntil(TensorId id) const;
+  // The node behind which no name holds `id`, as its own statement alone reads it and gives all its names to others; an
+  // attribute or a list may. nullopt: the lines do not tell.
+  std::optional<int32_t> HeldAtMostUntil(TensorId id) const;
   // Whether any node has lines.
   bool any() const { return any_; }
 
@@ -67,6 +70,7 @@ class SourceNames {
   size_t UnitsARound(const Frame& frame, const Run& run) const;
   size_t Signature(const Unit& unit) const;
   const Frame* HomeOf(TensorId id) const;
+  size_t CountResults(int32_t begin, int32_t end) const;
   const Unit& UnitOf(const Frame& frame, int32_t node) const;
   size_t RunOf(const Frame& frame, int32_t node) const { return UnitOf(frame, node).run; }
   std::vector<size_t> ReadingRuns(const Frame& frame, TensorId id) const;
@@ -77,7 +81,7 @@ class SourceNames {
   std::optional<Name> AliasIn(const Frame& frame, size_t reader, size_t maker) const;
   std::optional<int32_t> EndOfAlias(const Frame& frame, const Name& alias, size_t reader, TensorId id) const;
 
-  const Graph& graph_;
+  const FrameworkGraph& graph_;
   const Calls& calls_;
   SourceTraceReader traces_;
   std::vector<std::unique_ptr<const SourceLine>> made_;  // lines that stand for others

@@ -1,7 +1,6 @@
 #include "analyzer/assume/table/assumptions.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -21,11 +20,6 @@ namespace onnx_mem {
 namespace {
 
 constexpr double kCommonDropout = 0.1;
-
-constexpr std::array<Alternative, 2> Ways(const Margin& margin) {
-  return {Alternative{.towards = Towards::kLess, .percent = margin.less_percent},
-          Alternative{.towards = Towards::kMore, .percent = -margin.more_percent}};
-}
 
 // --- the runs in which a fact is the other way
 
@@ -60,7 +54,7 @@ bool WriteOverEverything(Lowered& lowered) { return MarkAllInPlace(lowered.graph
 // Each makes a new tensor, but where a source line shows that it does not.
 bool WriteOverNothing(Lowered& lowered) {
   size_t changed = 0;
-  for (Node& node : lowered.graph.nodes) {
+  for (FrameworkNode& node : lowered.graph.nodes) {
     if (IntAttribute(node, "inplace", 0) != kInPlaceBySource) changed += node.attributes.erase("inplace");
   }
   return changed > 0;
@@ -85,8 +79,8 @@ bool NameAllInCalls(Lowered& lowered) { return Release(lowered, names::NameRules
 // The other order of each sum and product of different shapes, whose gradients backward then makes in the other order.
 bool SwapOperands(Lowered& lowered) {
   bool any = false;
-  Graph& graph = lowered.graph;
-  for (Node& node : graph.nodes) {
+  FrameworkGraph& graph = lowered.graph;
+  for (FrameworkNode& node : graph.nodes) {
     const bool commutes = Commutes(node.op) && IsArithmetic(node.op) && node.inputs.size() == 2;
     const bool scales = node.op == "addcmul" && node.inputs.size() == 3;  // its last two
     if ((!commutes && !scales) || node.attributes.contains("inplace")) continue;
@@ -102,9 +96,17 @@ bool SwapOperands(Lowered& lowered) {
 // Values that the exporter computed are counted as buffers, which live from the start; code that keeps none makes each
 // where it is read, of what is smaller.
 int64_t BytesOfComputed(const Lowered& lowered) { return lowered.computed_bytes; }
-
 int64_t BytesOfUnread(const Lowered& lowered) { return -lowered.unread_parameter_bytes; }
 int64_t BytesOfUnreadBuffers(const Lowered& lowered) { return -lowered.unread_buffer_bytes; }
+
+template <bool training>
+int MarginBelow(const Lowered& lowered) {
+  return MarginOf(ListingOf(lowered.assumptions), training).less_percent;
+}
+template <bool training>
+int MarginAbove(const Lowered& lowered) {
+  return -MarginOf(ListingOf(lowered.assumptions), training).more_percent;
+}
 
 bool IsInPlaceOpen(const Run& run, const Lowered&) { return run.inplace.empty() || run.inplace == "auto"; }
 // Else the user has said it.
@@ -116,11 +118,9 @@ bool IsNoneListed(const Run&, const Lowered& lowered) {
                       [](const Diagnostic& d) { return d.code == Code::kParameterUnread; });
 }
 bool IsAlwaysOpen(const Run&, const Lowered&) { return true; }
-bool IsListed(const Run&, const Lowered& lowered) { return ListsTensors(lowered.assumptions); }
-bool IsUnlisted(const Run&, const Lowered& lowered) { return !ListsTensors(lowered.assumptions); }
 bool HasSwapped(const Run&, const Lowered& lowered) {
   return std::any_of(lowered.graph.nodes.begin(), lowered.graph.nodes.end(),
-                     [](const Node& node) { return IntAttribute(node, kMaybeSwapped, 0) == 1; });
+                     [](const FrameworkNode& node) { return IntAttribute(node, kMaybeSwapped, 0) == 1; });
 }
 
 // An inference tells of no activation that it takes for the framework's own: nothing is saved. Code that spells it out
@@ -130,7 +130,7 @@ bool MayBeSpelledOut(const Run& run, const Lowered& lowered) {
   const auto& off = run.disabled_rewrites;
   return std::find(off.begin(), off.end(), kOp) == off.end() &&
          std::any_of(lowered.graph.nodes.begin(), lowered.graph.nodes.end(),
-                     [](const Node& node) { return node.op == kOp && node.framework_op.empty(); });
+                     [](const FrameworkNode& node) { return node.op == kOp && node.framework_op.empty(); });
 }
 constexpr std::string_view kSiluOp = "silu", kHardswishOp = "hardswish", kMishOp = "mish", kGluOp = "glu";
 
@@ -147,10 +147,13 @@ constexpr Alternative kNamesOfTraining[] = {
     {.towards = Towards::kLess, .convention = true, .lowered = NameNothing},
     {.towards = Towards::kMore, .convention = true, .lowered = NameAllInCalls},
 };
-template <bool lists_tensors, bool training>
-constexpr auto kMargin = Ways(MarginOf(lists_tensors, training));
+template <bool training>
+constexpr Alternative kMargin[] = {
+    {.towards = Towards::kLess, .percent = MarginBelow<training>},
+    {.towards = Towards::kMore, .percent = MarginAbove<training>},
+};
 // Nothing bounds what was not counted at all: no verdict that needs the upper end is to be sure.
-constexpr Alternative kMuchMore[] = {{.towards = Towards::kMore, .percent = -300}};
+constexpr Alternative kMuchMore[] = {{.towards = Towards::kMore, .percent = [](const Lowered&) { return -300; }}};
 constexpr Alternative kNowTrained[] = {{.towards = Towards::kMore, .lowered = TrainComputed}};
 constexpr Alternative kComputed[] = {{.towards = Towards::kLess, .bytes = BytesOfComputed}};
 constexpr Alternative kDropoutTaken[] = {
@@ -233,10 +236,8 @@ constexpr Assumption kAssumptions[] = {
      .code = Code::kParameterUnread,
      .inference = false,
      .alternatives = kNowTrained},
-    {.fact = "what no export shows", .inference = false, .alternatives = kMargin<true, true>, .open = IsListed},
-    {.fact = "what no export shows", .training = false, .alternatives = kMargin<true, false>, .open = IsListed},
-    {.fact = "what no export shows", .inference = false, .alternatives = kMargin<false, true>, .open = IsUnlisted},
-    {.fact = "what no export shows", .training = false, .alternatives = kMargin<false, false>, .open = IsUnlisted},
+    {.fact = "what no export shows", .inference = false, .alternatives = kMargin<true>, .open = IsAlwaysOpen},
+    {.fact = "what no export shows", .training = false, .alternatives = kMargin<false>, .open = IsAlwaysOpen},
     {.fact = "sizes that are not known", .code = Code::kShapeUnknown, .alternatives = kMuchMore},
     {.fact = "sizes that are not known", .code = Code::kUnknownSize, .alternatives = kMuchMore},
     {.fact = "operators that are not known", .code = Code::kCustomOp, .alternatives = kMuchMore},

@@ -29,7 +29,7 @@ struct Alternative {
   void (*run)(Run& run) = nullptr;                     // the run to lower anew
   bool (*lowered)(Lowered& lowered) = nullptr;         // what changes in the lowered model; false: nothing
   int64_t (*bytes)(const Lowered& lowered) = nullptr;  // less bytes then, at any time; negative: more
-  int percent = 0;                                     // less of the peak then; negative: more
+  int (*percent)(const Lowered& lowered) = nullptr;    // less of the peak then; negative: more
 };
 
 struct Assumption {

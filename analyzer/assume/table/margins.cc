@@ -1,18 +1,44 @@
 #include "analyzer/assume/table/margins.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/exported/source_trace.h"
 
 namespace onnx_mem {
+namespace {
 
-bool ListsTensors(const std::vector<std::string>& assumptions) {
-  return std::find(assumptions.begin(), assumptions.end(), kTensorsListed) != assumptions.end();
+struct MarginRow {
+  Listing listing;
+  Margin training;
+  Margin inference;
+};
+
+constexpr auto kMargins = std::to_array<MarginRow>({
+    {Listing::kWhole, {.less_percent = 4, .more_percent = 1}, {.less_percent = 1, .more_percent = 1}},
+    {Listing::kPartly, {.less_percent = 4, .more_percent = 8}, {.less_percent = 1, .more_percent = 6}},
+    {Listing::kNone, {.less_percent = 1, .more_percent = 9}, {.less_percent = 1, .more_percent = 5}},
+});
+
+}  // namespace
+
+Listing ListingOf(const std::vector<std::string>& assumptions) {
+  const auto has = [&](std::string_view mark) {
+    return std::find(assumptions.begin(), assumptions.end(), mark) != assumptions.end();
+  };
+  if (!has(kTensorsListed)) return Listing::kNone;
+  return has(kTensorsMissing) ? Listing::kPartly : Listing::kWhole;
 }
 
-std::string MarginText(bool lists_tensors, bool training) {
-  const Margin margin = MarginOf(lists_tensors, training);
+Margin MarginOf(Listing listing, bool training) {
+  const auto* row =
+      std::find_if(kMargins.begin(), kMargins.end(), [&](const MarginRow& r) { return r.listing == listing; });
+  return training ? row->training : row->inference;
+}
+
+std::string MarginText(const Margin& margin) {
   return absl::StrCat("-", margin.less_percent, " to +", margin.more_percent, " %");
 }
 

@@ -22,7 +22,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "analyzer/eager/engine/tensor.h"
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/framework_graph.h"
 
 namespace onnx_mem::eager {
 
@@ -47,9 +47,9 @@ struct TensorMeta {
 using TensorRefs = absl::InlinedVector<TensorRef, 3>;
 
 struct AutogradNode {
-  std::string_view name;               // "ConvolutionBackward0"; empty for the accumulation node of a parameter
-  const Node* origin = nullptr;        // the lowered node whose forward made it
-  absl::InlinedVector<Edge, 3> edges;  // per differentiable argument; node < 0 where no gradient is wanted
+  std::string_view name;                  // "ConvolutionBackward0"; empty for the accumulation node of a parameter
+  const FrameworkNode* origin = nullptr;  // the lowered node whose forward made it
+  absl::InlinedVector<Edge, 3> edges;     // per differentiable argument; node < 0 where no gradient is wanted
   std::vector<SavedTensor> saved;
   absl::InlinedVector<TensorMeta, 1> outputs;  // of the forward outputs, what incoming gradients must look like
   Formula formula;

@@ -15,7 +15,7 @@ bool CallShape::AxesWithin(std::string_view name, int64_t rank) const {
   return std::all_of(axes.begin(), axes.end(), [rank](int64_t axis) { return axis >= -rank && axis < rank; });
 }
 
-CallShape ShapeOfCall(const Graph& graph, const Node& node) {
+CallShape ShapeOfCall(const FrameworkGraph& graph, const FrameworkNode& node) {
   CallShape call{.node = node, .inputs = {}};
   for (TensorId id : node.inputs) call.inputs.push_back(id.valid() ? &graph.tensors[id].shape.dims : nullptr);
   const auto made = std::find_if(node.outputs.begin(), node.outputs.end(), [](TensorId id) { return id.valid(); });

@@ -9,12 +9,12 @@
 #include <string_view>
 
 #include "absl/container/inlined_vector.h"
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/framework_graph.h"
 
 namespace onnx_mem::eager {
 
 struct CallShape {
-  const Node& node;
+  const FrameworkNode& node;
   absl::InlinedVector<const Dims*, 4> inputs;  // null where omitted
   const Dims* output = nullptr;                // of the first result
 
@@ -29,7 +29,7 @@ struct CallShape {
 };
 
 // The call of `node` as its graph says.
-CallShape ShapeOfCall(const Graph& graph, const Node& node);
+CallShape ShapeOfCall(const FrameworkGraph& graph, const FrameworkNode& node);
 
 }  // namespace onnx_mem::eager
 

@@ -110,12 +110,12 @@ void Executor::NoteHolder(TensorId id, const EagerTensor& value) {
   }
   const auto& readers = graph_.tensors[id].consumers;
   if (until < 0 || std::any_of(readers.begin(), readers.end(), [&](NodeId r) { return r.value() >= until; })) return;
-  const Node& last = graph_.nodes[NodeId(until)];
+  const FrameworkNode& last = graph_.nodes[NodeId(until)];
   const std::string& place = last.module.empty() ? last.name : last.module;
   m_.recorder().MarkHeld(value.storage->buffer, absl::StrCat("held by forward code until ", place, " is done"));
 }
 
-Outputs Executor::RunOperator(const Node& node, const NameFrame& frame, std::vector<TensorRef>* observed) {
+Outputs Executor::RunOperator(const FrameworkNode& node, const NameFrame& frame, std::vector<TensorRef>* observed) {
   Outputs outputs(node.outputs.size());
   Call call{graph_, node, {}};
   call.inputs.reserve(node.inputs.size());
@@ -147,7 +147,7 @@ Outputs Executor::RunOperator(const Node& node, const NameFrame& frame, std::vec
 }
 
 void Executor::RunNode(int32_t index, const NameFrame& frame) {
-  const Node& node = graph_.nodes[NodeId(index)];
+  const FrameworkNode& node = graph_.nodes[NodeId(index)];
   m_.SetOrigin(&node);
   if (const auto begins = function_from_.find(index); begins != function_from_.end()) {
     function_ = MakeFunction(*this, *begins->second);

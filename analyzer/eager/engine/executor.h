@@ -62,7 +62,7 @@ class Executor {
   // Runs the nodes of `span` in a frame that knows `values` alone; what is still known at its end.
   Values RunAgain(const NodeSpan& span, Values values);
   // Runs `node` and gives its results; null where an omitted one would stand.
-  Outputs RunOperator(const Node& node, const NameFrame& frame, std::vector<TensorRef>* observed = nullptr);
+  Outputs RunOperator(const FrameworkNode& node, const NameFrame& frame, std::vector<TensorRef>* observed = nullptr);
 
  private:
   absl::Status TooManySteps(int32_t node) const;
@@ -76,7 +76,7 @@ class Executor {
   void DropAfter(int32_t index);
 
   Machine& m_;
-  const Graph& graph_;
+  const FrameworkGraph& graph_;
   const IdVector<TensorId, TensorKind>& kinds_;
   const Lowered& lowered_;
   absl::flat_hash_map<int32_t, const UserFunction*> function_from_, function_to_;  // by first and last node

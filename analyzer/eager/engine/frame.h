@@ -7,7 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "analyzer/eager/engine/tensor.h"
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/dag.h"
 
 namespace onnx_mem::eager {
 

@@ -132,13 +132,13 @@ NodeRef Machine::MakeNode(std::string_view name, std::span<const TensorRef> argu
   return NodeRef(this, index, std::move(share));
 }
 
-Machine::OriginTexts& Machine::TextsOf(const Node& origin) {
+Machine::OriginTexts& Machine::TextsOf(const FrameworkNode& origin) {
   const bool of_graph = std::less_equal<>()(nodes_of_graph_.data(), &origin) &&
                         std::less<>()(&origin, nodes_of_graph_.data() + nodes_of_graph_.size());
   return of_graph ? texts_of_nodes_[static_cast<size_t>(&origin - nodes_of_graph_.data())] : other_texts_[&origin];
 }
 
-void Machine::SetOrigin(const Node* origin) {
+void Machine::SetOrigin(const FrameworkNode* origin) {
   origin_ = origin;
   if (origin == nullptr) return recorder_.SetNode({}, {});
   OriginTexts& texts = TextsOf(*origin);
@@ -150,7 +150,7 @@ void Machine::SetOrigin(const Node* origin) {
 
 // "conv layer1.0.conv2 for its weight gradient".
 std::string Machine::Saver(int32_t index, const TensorRef& t) {
-  const Node* origin = node(index).origin;
+  const FrameworkNode* origin = node(index).origin;
   const auto saver = [&](std::string_view purpose) {
     if (origin == nullptr) return absl::StrCat("the loss", onnx_mem::View(purpose));
     const std::string& place = origin->module.empty() ? origin->name : origin->module;
@@ -214,6 +214,7 @@ void Machine::AccumulateGrad(const TensorRef& parameter, TensorRef grad) {
     return;
   }
   recorder_.SetCategory(grad->storage->buffer, Category::kGradients);
+  arrivals_.push_back({parameter->storage->buffer, grad->storage->buffer, recorder_.current_step()});
   recorder_.MarkHeld(grad->storage->buffer, "kept for the optimizer");
   gradients_.emplace_back(parameter.get(), std::move(grad));
 }

@@ -55,6 +55,12 @@ class NodeRef {
 
 class SpanHook;
 
+// What AccumulateGrad took for a parameter, and the step behind which it did.
+struct Arrival {
+  BufferId parameter, gradient;
+  StepId step;
+};
+
 class Machine {
  public:
   explicit Machine(const Run& run) : run_(run) {}
@@ -96,12 +102,12 @@ class Machine {
   NodeRef MakeNode(std::string_view name, std::initializer_list<TensorRef> arguments);
   NodeRef MakeNode(std::string_view name, std::span<const TensorRef> arguments);
   // Most origins are among these; they must outlive the machine.
-  void SetNodes(std::span<const Node> nodes) {
+  void SetNodes(std::span<const FrameworkNode> nodes) {
     nodes_of_graph_ = nodes;
     texts_of_nodes_.resize(nodes.size());
   }
-  void SetOrigin(const Node* origin);
-  const Node* origin() const { return origin_; }
+  void SetOrigin(const FrameworkNode* origin);
+  const FrameworkNode* origin() const { return origin_; }
   AutogradNode& node(int32_t index) { return nodes_[static_cast<size_t>(index)]; }
   size_t num_nodes() const { return nodes_.size(); }
   // --- (engine/history.cc)
@@ -136,6 +142,7 @@ class Machine {
     gradients_.emplace_back(parameter.get(), std::move(grad));
   }
   const std::vector<std::pair<EagerTensor*, TensorRef>>& gradients() const { return gradients_; }
+  const std::vector<Arrival>& arrivals() const { return arrivals_; }
 
   // --- autocast (engine/autocast.cc)
   // `t` as an operator of the low-precision list gets it: cast, once per parameter and context, or as it is.
@@ -161,18 +168,19 @@ class Machine {
   Recorder recorder_;
   std::deque<AutogradNode> nodes_;
   std::vector<std::pair<EagerTensor*, TensorRef>> gradients_;
+  std::vector<Arrival> arrivals_;
   absl::flat_hash_set<const EagerTensor*> with_gradient_;
   absl::flat_hash_map<const EagerTensor*, TensorRef> leaf_gradients_;  // of inputs that are detached
-  const Node* origin_ = nullptr;
+  const FrameworkNode* origin_ = nullptr;
   struct OriginTexts {
     SharedText node;
     SharedText module;
   };
-  OriginTexts& TextsOf(const Node& origin);
+  OriginTexts& TextsOf(const FrameworkNode& origin);
   // Of a node's steps and buffers, forward and backward.
-  std::span<const Node> nodes_of_graph_;
+  std::span<const FrameworkNode> nodes_of_graph_;
   std::vector<OriginTexts> texts_of_nodes_;
-  absl::flat_hash_map<const Node*, OriginTexts> other_texts_;
+  absl::flat_hash_map<const FrameworkNode*, OriginTexts> other_texts_;
   SharedText last_module_;  // nodes of one module follow each other
   bool grad_enabled_ = true;
   bool counts_numbers_ = true;

@@ -25,8 +25,8 @@ Index BuildIndex() {
   return index;
 }
 
-absl::Status CheckNode(const Graph& graph, NodeId id) {
-  const Node& node = graph.nodes[id];
+absl::Status CheckNode(const FrameworkGraph& graph, NodeId id) {
+  const FrameworkNode& node = graph.nodes[id];
   const OpRow* row = FindOp(node.op);
   if (row == nullptr) {
     return absl::UnimplementedError(absl::StrCat(Describe(graph, id), ": framework operator without a row"));
@@ -61,7 +61,7 @@ bool Fits(const OpRow& row, const CallShape& call) {
   return (row.inputs == 0 || call.rank(0) >= row.rank) && (row.fits == nullptr || row.fits(call));
 }
 
-absl::Status CheckOperators(const Graph& graph) {
+absl::Status CheckOperators(const FrameworkGraph& graph) {
   for (NodeId id(0); graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
     if (absl::Status status = CheckNode(graph, id); !status.ok()) return status;
   }

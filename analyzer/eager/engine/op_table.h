@@ -80,14 +80,14 @@
 #include "absl/status/status.h"
 #include "analyzer/eager/engine/call_shape.h"
 #include "analyzer/eager/engine/machine.h"
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/framework_graph.h"
 
 namespace onnx_mem::eager {
 
 // One operator call of the lowered graph. `inputs` are the argument references that the framework's frame holds.
 struct Call {
-  const Graph& graph;
-  const Node& node;
+  const FrameworkGraph& graph;
+  const FrameworkNode& node;
   std::vector<TensorRef> inputs;
 
   const TensorRef& input(size_t i) const {
@@ -127,7 +127,7 @@ std::vector<const OpRow*> AllOps();
 
 // OK iff every node's operator has a row and its call fits it. Error: Unimplemented, or InvalidArgument naming the
 // node.
-absl::Status CheckOperators(const Graph& graph);
+absl::Status CheckOperators(const FrameworkGraph& graph);
 
 }  // namespace onnx_mem::eager
 

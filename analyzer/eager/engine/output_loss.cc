@@ -12,15 +12,12 @@ namespace onnx_mem::eager {
 namespace {
 
 // Classes stand last in the output of a linear layer over [B, T, features], in dim 1 of what a convolution made.
-size_t ClassAxis(const Graph& graph, TensorId output) {
+size_t ClassAxis(const FrameworkGraph& graph, TensorId output) {
   const size_t rank = graph.tensors[output].shape.rank();
   if (rank != 3) return rank > 1 ? 1 : 0;
-  TensorId id = output;
-  while (graph.tensors[id].producer.valid()) {
-    const Node& node = graph.nodes[graph.tensors[id].producer];
-    if (IsProduct(node.op)) return 2;
-    if (IsConvolution(node.op) || node.inputs.empty() || !node.inputs[0].valid()) break;
-    id = node.inputs[0];
+  for (const FrameworkNode* node = graph.MakerOf(output); node != nullptr; node = graph.MakerOf(node->inputs[0])) {
+    if (IsProduct(node->op)) return 2;
+    if (IsConvolution(node->op) || node->inputs.empty()) break;
   }
   return 1;
 }
@@ -30,32 +27,31 @@ size_t ClassAxis(const Graph& graph, TensorId output) {
 bool StandsBehindHead(const OpName& op) { return IsView(op) || IsCopy(op) || IsArithmetic(op) || op == "tanh"; }
 
 // The operand that a node made; else the first.
-TensorId MadeOperand(const Graph& graph, const Node& node) {
-  const auto made = std::find_if(node.inputs.begin(), node.inputs.end(),
-                                 [&](TensorId id) { return id.valid() && graph.tensors[id].producer.valid(); });
+TensorId MadeOperand(const FrameworkGraph& graph, const FrameworkNode& node) {
+  const auto made =
+      std::find_if(node.inputs.begin(), node.inputs.end(), [&](TensorId id) { return graph.MakerOf(id); });
   if (made != node.inputs.end()) return *made;
   return node.inputs.empty() ? TensorId() : node.inputs.front();
 }
 
-bool IsMadeByLinear(const Graph& graph, TensorId id) {
+bool IsMadeByLinear(const FrameworkGraph& graph, TensorId id) {
   constexpr int kDeepest = 16;
-  for (int i = 0; i < kDeepest && id.valid() && graph.tensors[id].producer.valid(); ++i) {
-    const Node& node = graph.nodes[graph.tensors[id].producer];
-    if (IsProduct(node.op)) return true;
-    if (!StandsBehindHead(node.op)) return false;
-    id = MadeOperand(graph, node);
+  const FrameworkNode* node = graph.MakerOf(id);
+  for (int i = 0; i < kDeepest && node != nullptr; ++i, node = graph.MakerOf(MadeOperand(graph, *node))) {
+    if (IsProduct(node->op)) return true;
+    if (!StandsBehindHead(node->op)) return false;
   }
   return false;
 }
 
 // Integers that the caller feeds, whatever is done to their shape (or to the mark of those without a token). Positions
 // that are counted from them are none.
-bool IsFed(const Graph& graph, TensorId id) {
+bool IsFed(const FrameworkGraph& graph, TensorId id) {
   constexpr int kDeepest = 16;
   for (int i = 0; i < kDeepest && id.valid(); ++i) {
     const Tensor& tensor = graph.tensors[id];
     if (!tensor.producer.valid()) return tensor.role == TensorRole::kInput && !IsFloating(tensor.dtype);
-    const Node& node = graph.nodes[tensor.producer];
+    const FrameworkNode& node = graph.nodes[tensor.producer];
     if (node.op == "cumsum") return false;
     id = node.inputs.empty() ? TensorId() : node.inputs.front();
   }
@@ -63,9 +59,9 @@ bool IsFed(const Graph& graph, TensorId id) {
 }
 
 // Rows of the largest table that fed integers are looked up in: kinds of segments and positions are fewer. 0: none.
-int64_t Vocabulary(const Graph& graph) {
+int64_t Vocabulary(const FrameworkGraph& graph) {
   int64_t rows = 0;
-  for (const Node& node : graph.nodes) {
+  for (const FrameworkNode& node : graph.nodes) {
     if (node.op != "embedding" || node.inputs.size() < 2 || !node.inputs[0].valid()) continue;
     const Dims& table = graph.tensors[node.inputs[0]].shape.dims;
     if (!table.empty() && table[0] > rows && IsFed(graph, node.inputs[1])) rows = table[0];
@@ -75,14 +71,14 @@ int64_t Vocabulary(const Graph& graph) {
 
 }  // namespace
 
-int64_t TokensOfLoss(LossKind requested, const Graph& graph, const TensorIds& outputs) {
+int64_t TokensOfLoss(LossKind requested, const FrameworkGraph& graph, const TensorIds& outputs) {
   if (requested != LossKind::kAuto || outputs.empty()) return 0;
   const Dims& dims = graph.tensors[outputs.front()].shape.dims;
   if (dims.size() != 3 || !IsMadeByLinear(graph, outputs.front())) return 0;
   return Vocabulary(graph) == dims[2] ? dims[2] : 0;
 }
 
-LossKind ResolveLoss(LossKind requested, const Graph& graph, const TensorIds& outputs) {
+LossKind ResolveLoss(LossKind requested, const FrameworkGraph& graph, const TensorIds& outputs) {
   if (requested != LossKind::kAuto) return requested;
   if (outputs.empty()) return LossKind::kNone;
   const bool are_logits =
@@ -90,7 +86,7 @@ LossKind ResolveLoss(LossKind requested, const Graph& graph, const TensorIds& ou
   return are_logits ? LossKind::kCrossEntropy : LossKind::kMean;
 }
 
-int64_t TargetBytes(LossKind loss, const Graph& graph, TensorId output, bool autocast) {
+int64_t TargetBytes(LossKind loss, const FrameworkGraph& graph, TensorId output, bool autocast) {
   const Tensor& tensor = graph.tensors[output];
   const int64_t elements = NumElements(tensor.shape.dims);
   if (loss == LossKind::kMse) return elements * (autocast ? 4 : RowOf(tensor.dtype).bits / 8);
@@ -99,7 +95,7 @@ int64_t TargetBytes(LossKind loss, const Graph& graph, TensorId output, bool aut
   return Quotient(elements, classes) * 8;
 }
 
-TensorRef LossOfOutput(Machine& m, LossKind kind, const Graph& graph, TensorId id, const TensorRef& value) {
+TensorRef LossOfOutput(Machine& m, LossKind kind, const FrameworkGraph& graph, TensorId id, const TensorRef& value) {
   if (value->dims.empty()) return value;
   switch (kind) {
     case LossKind::kMean: return MeanLoss(m, value);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analyzer/eager/engine/machine.h"
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/framework_graph.h"
 #include "analyzer/run/run.h"
 
 namespace onnx_mem::eager {
@@ -15,17 +15,17 @@ namespace onnx_mem::eager {
 // Where kAuto takes cross entropy over the tokens of a language: how many they are. The first of `outputs` is [batch,
 // sequence, tokens], made by a linear layer, and the tokens that are fed to the model are looked up in as many rows.
 // Hidden states are not: nothing projects them to the vocabulary. 0: it is no such output.
-int64_t TokensOfLoss(LossKind requested, const Graph& graph, const TensorIds& outputs);
+int64_t TokensOfLoss(LossKind requested, const FrameworkGraph& graph, const TensorIds& outputs);
 
 // What kAuto stands for: cross entropy where the first of `outputs` is [rows, classes] or has TokensOfLoss, else the
 // mean.
-LossKind ResolveLoss(LossKind requested, const Graph& graph, const TensorIds& outputs);
+LossKind ResolveLoss(LossKind requested, const FrameworkGraph& graph, const TensorIds& outputs);
 
 // Bytes of the target: class numbers (int64) for cross entropy, a tensor of the output's shape for MSE, else 0.
-int64_t TargetBytes(LossKind loss, const Graph& graph, TensorId output, bool autocast);
+int64_t TargetBytes(LossKind loss, const FrameworkGraph& graph, TensorId output, bool autocast);
 
 // `value` is the output `id` of `graph`; gives the scalar loss. A scalar output is the model's own loss.
-TensorRef LossOfOutput(Machine& m, LossKind kind, const Graph& graph, TensorId id, const TensorRef& value);
+TensorRef LossOfOutput(Machine& m, LossKind kind, const FrameworkGraph& graph, TensorId id, const TensorRef& value);
 
 }  // namespace onnx_mem::eager
 

@@ -27,7 +27,7 @@ class SecondRun {
 
  private:
   Machine& m_;
-  const Node* origin_;
+  const FrameworkNode* origin_;
   bool grad_enabled_;
   Phase phase_;
   SpanHook* span_;

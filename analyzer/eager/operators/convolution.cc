@@ -47,7 +47,7 @@ void ConvolutionBackward(Backward& b, const Convolution& conv, int64_t bias_size
 }
 
 // Neither strided nor dilated.
-bool IsDense(const Node& node) {
+bool IsDense(const FrameworkNode& node) {
   const auto are_ones = [](const std::vector<int64_t>& steps) {
     return std::all_of(steps.begin(), steps.end(), [](int64_t step) { return step == 1; });
   };

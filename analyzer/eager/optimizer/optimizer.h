@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/dag.h"
 #include "analyzer/memory/program.h"
 
 namespace onnx_mem {

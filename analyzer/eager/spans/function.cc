@@ -22,7 +22,7 @@ void RunBackwardOf(const UserFunction& function, Executor& executor, Values valu
     return it != values.end() ? it->second : executor.value(id);
   };
   for (size_t i = 0; i < function.backward.size(); ++i) {
-    const Node& node = function.backward[i];
+    const FrameworkNode& node = function.backward[i];
     Outputs outputs = executor.RunOperator(node, frame);
     for (size_t k = 0; k < outputs.size(); ++k) {
       if (node.outputs[k].valid()) values[node.outputs[k]] = std::move(outputs[k]);

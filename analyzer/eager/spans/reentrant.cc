@@ -14,7 +14,7 @@
 namespace onnx_mem::eager {
 namespace {
 
-bool IsReadBehind(const Graph& graph, const Lowered& lowered, TensorId id, int32_t last) {
+bool IsReadBehind(const FrameworkGraph& graph, const Lowered& lowered, TensorId id, int32_t last) {
   const NodeIds& readers = graph.tensors[id].consumers;
   if (std::any_of(readers.begin(), readers.end(), [&](NodeId reader) { return reader.value() > last; })) return true;
   return id == lowered.loss || std::find(graph.outputs.begin(), graph.outputs.end(), id) != graph.outputs.end();

@@ -10,8 +10,8 @@ namespace onnx_mem {
 TensorId ParameterBehind(const Lowered& lowered, TensorId id);
 
 // A product with a weight in four or eight bits (packed_base.h).
-bool IsFourBitLinear(const Node& node);
-bool IsEightBitLinear(const Node& node);
+bool IsFourBitLinear(const FrameworkNode& node);
+bool IsEightBitLinear(const FrameworkNode& node);
 
 }  // namespace onnx_mem
 

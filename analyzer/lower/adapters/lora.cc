@@ -19,13 +19,13 @@ namespace {
 TensorId BehindRows(const Lowered& lowered, TensorId rows) {
   const Tensor& matrix = lowered.graph.tensors[rows];
   if (matrix.shape.rank() != 2 || !matrix.producer.valid()) return rows;
-  const Node& node = lowered.graph.nodes[matrix.producer];
+  const FrameworkNode& node = lowered.graph.nodes[matrix.producer];
   if (node.op != "reshape" || node.inputs.empty() || !node.inputs[0].valid()) return rows;
   const Shape& whole = lowered.graph.tensors[node.inputs[0]].shape;
   return whole.rank() > 2 && whole.dims.back() == matrix.shape.dims.back() ? node.inputs[0] : rows;
 }
 
-std::optional<AdaptedLayer> LayerOf(const Lowered& lowered, const Node& node) {
+std::optional<AdaptedLayer> LayerOf(const Lowered& lowered, const FrameworkNode& node) {
   const bool product = IsProduct(node.op) || IsPacked(node);
   const bool convolution = node.op == "conv" && IntAttribute(node, "group", 1) == 1;
   if ((!product && !convolution) || node.inputs.size() < 2 || !node.inputs[0].valid()) return std::nullopt;
@@ -40,7 +40,7 @@ std::optional<AdaptedLayer> LayerOf(const Lowered& lowered, const Node& node) {
                       .convolution = convolution};
 }
 
-struct Pattern {
+struct LayerPattern {
   const Lora& wanted;
   NamePattern name;
   bool matched = false;
@@ -52,21 +52,21 @@ bool InFunction(const Lowered& lowered, int32_t index) {
   });
 }
 
-Pattern* FirstMatch(std::vector<Pattern>& patterns, const std::string& name) {
-  for (Pattern& pattern : patterns) {
+LayerPattern* FirstMatch(std::vector<LayerPattern>& patterns, const std::string& name) {
+  for (LayerPattern& pattern : patterns) {
     if (pattern.name.FoundIn(name)) return &pattern;
   }
   return nullptr;
 }
 
 // What is to be adapted, by node.
-std::vector<AdaptedLayer> Choose(const Lowered& lowered, std::vector<Pattern>& patterns) {
+std::vector<AdaptedLayer> Choose(const Lowered& lowered, std::vector<LayerPattern>& patterns) {
   std::vector<AdaptedLayer> chosen;
   for (NodeId id(0); lowered.graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
     const std::optional<AdaptedLayer> layer = LayerOf(lowered, lowered.graph.nodes[id]);
     chosen.push_back(layer.value_or(AdaptedLayer{}));
     if (!layer || InFunction(lowered, static_cast<int32_t>(id.value()))) continue;
-    Pattern* pattern = FirstMatch(patterns, ShownName(lowered.graph.tensors[layer->weight]));
+    LayerPattern* pattern = FirstMatch(patterns, ShownName(lowered.graph.tensors[layer->weight]));
     if (pattern == nullptr) continue;
     pattern->matched = true;
     chosen.back().lora = &pattern->wanted;
@@ -104,7 +104,7 @@ void FreezeAll(Lowered& lowered) {
   }
 }
 
-absl::Status NoSuchLayer(const Pattern& pattern) {
+absl::Status NoSuchLayer(const LayerPattern& pattern) {
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kNoMatch,
                      absl::StrCat("--lora '", pattern.wanted.weights,
                                   "' matches the weight of no linear layer and of no "
@@ -116,7 +116,7 @@ absl::Status NoSuchLayer(const Pattern& pattern) {
 
 absl::Status AddLora(Lowered& lowered, const Run& run) {
   if (run.lora.empty()) return absl::OkStatus();
-  std::vector<Pattern> patterns;
+  std::vector<LayerPattern> patterns;
   for (const Lora& lora : run.lora) {
     std::optional<NamePattern> name = NamePattern::Compile(lora.weights);
     if (!name) {
@@ -126,13 +126,13 @@ absl::Status AddLora(Lowered& lowered, const Run& run) {
     patterns.push_back({lora, *std::move(name)});
   }
   const std::vector<AdaptedLayer> chosen = Choose(lowered, patterns);
-  for (const Pattern& pattern : patterns) {
+  for (const LayerPattern& pattern : patterns) {
     if (!pattern.matched) return NoSuchLayer(pattern);
   }
   FreezeAll(lowered);
   const std::vector<int32_t> places = NewPlaces(lowered, run, chosen);
   MovePlaces(lowered, places);
-  IdVector<NodeId, Node> old = std::move(lowered.graph.nodes);
+  IdVector<NodeId, FrameworkNode> old = std::move(lowered.graph.nodes);
   lowered.graph.nodes = {};
   AdapterWriter writer(lowered, run);
   for (NodeId id(0); old.contains(id); id = NodeId(id.value() + 1)) {
@@ -141,7 +141,7 @@ absl::Status AddLora(Lowered& lowered, const Run& run) {
       lowered.graph.nodes.Add(std::move(old[id]));
       continue;
     }
-    for (Node& node : writer.Adapted(std::move(old[id]), chosen[index], places[index])) {
+    for (FrameworkNode& node : writer.Adapted(std::move(old[id]), chosen[index], places[index])) {
       lowered.graph.nodes.Add(std::move(node));
     }
   }

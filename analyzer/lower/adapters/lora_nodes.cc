@@ -36,7 +36,7 @@ struct Casts {
   bool sum = false;
 };
 
-Casts CastsOf(const Node& base, DType result_dtype, const Run& run) {
+Casts CastsOf(const FrameworkNode& base, DType result_dtype, const Run& run) {
   const bool narrow = result_dtype != DType::kFloat32;
   if (!IsPacked(base)) return {.input = narrow || run.autocast, .sum = narrow};
   const bool converts = narrow && !run.autocast;
@@ -45,9 +45,9 @@ Casts CastsOf(const Node& base, DType result_dtype, const Run& run) {
 
 }  // namespace
 
-bool IsPacked(const Node& node) { return IsFourBitLinear(node) || IsEightBitLinear(node); }
+bool IsPacked(const FrameworkNode& node) { return IsFourBitLinear(node) || IsEightBitLinear(node); }
 
-int32_t NodesOfAdapted(const Lowered& lowered, const Run& run, const Node& base, const AdaptedLayer& layer) {
+int32_t NodesOfAdapted(const Lowered& lowered, const Run& run, const FrameworkNode& base, const AdaptedLayer& layer) {
   const Casts casts = CastsOf(base, lowered.graph.tensors[base.outputs[0]].dtype, run);
   return 1 + kNodesOfAdapter + int32_t{layer.lora->dropout > 0.0} + int32_t{layer.x != base.inputs[0]} +
          int32_t{IsFourBitLinear(base)} + int32_t{casts.input} + int32_t{casts.update} + int32_t{casts.sum};
@@ -60,7 +60,7 @@ struct AdapterWriter::Sizes {
   bool rows = false;  // the layer is given rows of x, and gives rows
 };
 
-AdapterWriter::Sizes AdapterWriter::SizesOf(const Node& base, const AdaptedLayer& layer) const {
+AdapterWriter::Sizes AdapterWriter::SizesOf(const FrameworkNode& base, const AdaptedLayer& layer) const {
   Sizes sizes;
   sizes.x = dims_of(layer.x);
   sizes.y = dims_of(base.outputs[0]);
@@ -79,7 +79,7 @@ AdapterWriter::Sizes AdapterWriter::SizesOf(const Node& base, const AdaptedLayer
   return sizes;
 }
 
-std::vector<Node> AdapterWriter::Adapted(Node base, const AdaptedLayer& layer, int32_t place) {
+std::vector<FrameworkNode> AdapterWriter::Adapted(FrameworkNode base, const AdaptedLayer& layer, int32_t place) {
   nodes_.clear();
   place_ = place;
   like_ = base;
@@ -101,7 +101,7 @@ std::vector<Node> AdapterWriter::Adapted(Node base, const AdaptedLayer& layer, i
 }
 
 // result = self.base_layer(x), cloned in four bits.
-TensorId AdapterWriter::RunBase(Node base, std::string_view path, DType result_dtype) {
+TensorId AdapterWriter::RunBase(FrameworkNode base, std::string_view path, DType result_dtype) {
   const TensorId y = base.outputs[0];
   const Dims dims = dims_of(y);
   Release(y);
@@ -165,7 +165,7 @@ TensorId AdapterWriter::AddResult(std::string name, const Dims& dims, DType dtyp
 }
 
 void AdapterWriter::AppendTo(TensorId result, std::string_view op, TensorIds inputs, Attributes attributes) {
-  Node node;
+  FrameworkNode node;
   node.op = op;
   node.name = absl::StrCat(like_.name, ".lora.", nodes_.size());
   node.module = like_.module;

@@ -21,23 +21,23 @@ struct AdaptedLayer {
 };
 
 // A base in four or eight bits.
-bool IsPacked(const Node& node);
+bool IsPacked(const FrameworkNode& node);
 
 // How many nodes stand in the place of `base`.
-int32_t NodesOfAdapted(const Lowered& lowered, const Run& run, const Node& base, const AdaptedLayer& layer);
+int32_t NodesOfAdapted(const Lowered& lowered, const Run& run, const FrameworkNode& base, const AdaptedLayer& layer);
 
 class AdapterWriter {
  public:
   AdapterWriter(Lowered& lowered, const Run& run) : lowered_(lowered), run_(run) {}
 
   // The layer's nodes with the adapter's, in the place of `base`; `place` is where `base` stands among the new nodes.
-  std::vector<Node> Adapted(Node base, const AdaptedLayer& layer, int32_t place);
+  std::vector<FrameworkNode> Adapted(FrameworkNode base, const AdaptedLayer& layer, int32_t place);
 
  private:
   struct Sizes;
-  Sizes SizesOf(const Node& base, const AdaptedLayer& layer) const;
+  Sizes SizesOf(const FrameworkNode& base, const AdaptedLayer& layer) const;
 
-  TensorId RunBase(Node base, std::string_view path, DType result_dtype);
+  TensorId RunBase(FrameworkNode base, std::string_view path, DType result_dtype);
   TensorId Update(const AdaptedLayer& layer, const Sizes& sizes, TensorId x, TensorId a, TensorId b);
   void AddUp(TensorId y, TensorId result, TensorId update, bool in_float32);
 
@@ -55,8 +55,8 @@ class AdapterWriter {
 
   Lowered& lowered_;
   const Run& run_;
-  std::vector<Node> nodes_;
-  Node like_;  // the layer's own
+  std::vector<FrameworkNode> nodes_;
+  FrameworkNode like_;  // the layer's own
   int32_t place_ = 0;
 };
 

@@ -30,7 +30,7 @@ bool GivesOutput(const Lowered& lowered, TensorId result) {
     const auto& readers = lowered.graph.tensors[id].consumers;
     id = TensorId();
     for (NodeId reader : readers) {
-      const Node& node = lowered.graph.nodes[reader];
+      const FrameworkNode& node = lowered.graph.nodes[reader];
       if (IsWholeView(node.op)) id = node.outputs[0];
     }
   }
@@ -42,7 +42,7 @@ absl::flat_hash_map<TensorId, NodeIds> ProductsByWeight(const Lowered& lowered) 
   absl::flat_hash_map<TensorId, NodeIds> products;
   absl::flat_hash_set<TensorId> others;
   for (NodeId id(0); lowered.graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
-    const Node& node = lowered.graph.nodes[id];
+    const FrameworkNode& node = lowered.graph.nodes[id];
     const TensorId weight =
         IsProduct(node.op) && node.inputs.size() > 1 ? ParameterBehind(lowered, node.inputs[1]) : TensorId();
     if (weight.valid()) products[weight].push_back(id);
@@ -84,7 +84,7 @@ void Pack(Lowered& lowered, TensorId weight, BaseBits bits, const NodeIds& produ
   const int64_t features = lowered.graph.tensors[lowered.graph.nodes[products[0]].outputs[0]].shape.dims.back();
   const int64_t depth = dims[0] * dims[1] / std::max<int64_t>(features, 1);
   for (NodeId id : products) {
-    Node& node = lowered.graph.nodes[id];
+    FrameworkNode& node = lowered.graph.nodes[id];
     node.op = bits == BaseBits::kEight ? "int8_linear" : "packed_linear";
     node.attributes = {{"features", features}, {"depth", depth}};
     if (bits == BaseBits::kFourDouble) node.attributes["packed_scales"] = CeilDiv(features * depth, kBlock);

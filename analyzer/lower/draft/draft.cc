@@ -7,25 +7,14 @@
 namespace onnx_mem {
 
 Draft::Draft(const Graph& source)
-    : name_(source.name),
-      has_opaque_names_(HasOpaqueNames(source)),
+    : has_opaque_names_(HasOpaqueNames(source)),
       inputs_(source.inputs),
       outputs_(source.outputs),
       initializers_(source.initializers),
       kinds_(source.tensors.size(), TensorKind::kHost),
       uses_(source.tensors.size()),
       aliases_(source.tensors.size()) {
-  for (const Tensor& tensor : source.tensors) {
-    Tensor copy;
-    copy.name = tensor.name;
-    copy.dtype = tensor.dtype;
-    copy.shape = tensor.shape;
-    copy.role = tensor.role;
-    copy.value = tensor.value;
-    copy.contents = tensor.contents;
-    copy.upper_bound = tensor.upper_bound;
-    tensors_.Add(std::move(copy));
-  }
+  for (const Tensor& tensor : source.tensors) tensors_.Add(Unlinked(tensor));
   for (TensorId id : inputs_) kinds_[id] = TensorKind::kInput;
   for (TensorId id : outputs_) ++uses_[id].outputs;
 }
@@ -45,7 +34,7 @@ TensorId Draft::NewTensor(std::string name, DType dtype, Dims dims, TensorKind k
   return id;
 }
 
-NodeId Draft::Add(Node node, Rank rank) {
+NodeId Draft::Add(FrameworkNode node, Rank rank) {
   const NodeId id = slots_.next_id();
   for (TensorId input : node.inputs) {
     if (input.valid()) uses_[input].readers.push_back(id);
@@ -80,7 +69,7 @@ void Draft::Remove(NodeId id) {
 }
 
 void Draft::SetInputs(NodeId id, TensorIds inputs) {
-  Node& node = slots_[id].node;
+  FrameworkNode& node = slots_[id].node;
   for (TensorId input : node.inputs) {
     if (input.valid()) Unread(input, id);
   }
@@ -157,7 +146,7 @@ void Draft::RemoveUnread() {
 
 Draft::Finished Draft::Finish() && {
   Finished finished;
-  Graph& graph = finished.graph;
+  FrameworkGraph& graph = finished.graph;
   for (TensorId id(0); tensors_.contains(id); id = TensorId(id.value() + 1)) {
     const bool unused = uses_[id].readers.empty() && uses_[id].outputs == 0;
     const bool made = uses_[id].producer.valid();
@@ -168,7 +157,6 @@ Draft::Finished Draft::Finish() && {
   const NodeIds order = InOrder();
   graph.nodes.reserve(order.size());
   for (NodeId id : order) graph.nodes.Add(std::move(slots_[id].node));
-  graph.name = std::move(name_);
   graph.tensors.reserve(tensors_.size());
   for (TensorId id(0); tensors_.contains(id); id = TensorId(id.value() + 1)) {
     graph.tensors.Add(std::move(tensors_[id]));

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/graph/framework_graph.h"
 #include "analyzer/graph/graph.h"
 #include "analyzer/graph/tensor_kind.h"
 #include "analyzer/lower/draft/id_deque.h"
@@ -47,12 +48,12 @@ class Draft {
   TensorId NewTensor(std::string name, DType dtype, Dims dims, TensorKind kind = TensorKind::kActivation);
 
   // `node`'s outputs become activations.
-  NodeId Add(Node node, Rank rank);
+  NodeId Add(FrameworkNode node, Rank rank);
   void Remove(NodeId id);
   bool alive(NodeId id) const { return slots_[id].alive; }
-  const Node& node(NodeId id) const { return slots_[id].node; }
+  const FrameworkNode& node(NodeId id) const { return slots_[id].node; }
   // For attributes, operator name and scope; inputs and outputs change through the functions below.
-  Node& mutable_node(NodeId id) { return slots_[id].node; }
+  FrameworkNode& mutable_node(NodeId id) { return slots_[id].node; }
   int64_t made() const { return static_cast<int64_t>(slots_.size()); }  // nodes, those taken out again too
   Rank rank(NodeId id) const { return slots_[id].rank; }
   void SetRank(NodeId id, Rank rank) {
@@ -89,7 +90,7 @@ class Draft {
   void RemoveUnread();
 
   struct Finished {
-    Graph graph;
+    FrameworkGraph graph;
     IdVector<TensorId, TensorKind> kinds;
   };
   // The graph, linked, with nodes in running order; parameters and buffers that no node reads become kHost.
@@ -97,7 +98,7 @@ class Draft {
 
  private:
   struct Slot {
-    Node node;
+    FrameworkNode node;
     Rank rank;
     bool alive = true;
   };
@@ -109,7 +110,6 @@ class Draft {
   };
   void Unread(TensorId id, NodeId reader);
 
-  std::string name_;
   bool has_opaque_names_ = false;
   TensorIds inputs_, outputs_, initializers_;
   IdDeque<TensorId, Tensor> tensors_;

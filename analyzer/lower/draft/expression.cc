@@ -20,7 +20,7 @@ bool IsUpper(char c) { return absl::ascii_isupper(static_cast<unsigned char>(c))
 
 bool IsAbout(double value, double number) { return std::abs(value - number) <= 1e-3 * std::abs(number); }
 
-std::optional<double> NumberOf(const Node& node) {
+std::optional<double> NumberOf(const FrameworkNode& node) {
   const auto exponent = node.attributes.find("exponent");
   const auto* value = exponent == node.attributes.end() ? nullptr : std::get_if<double>(&exponent->second);
   return value != nullptr ? std::optional(*value) : ScalarOf(node);
@@ -32,7 +32,7 @@ bool IsEqual(const Attribute& has, const Attribute& wanted) {
   return a != nullptr && b != nullptr ? IsAbout(*a, *b) : has == wanted;
 }
 
-bool MatchAttributes(const Expression::Term& term, const Node& node, Match& match) {
+bool MatchAttributes(const Expression::Term& term, const FrameworkNode& node, Match& match) {
   return std::all_of(term.attributes.begin(), term.attributes.end(), [&](const auto& wanted) {
     const auto it = node.attributes.find(wanted.key);
     const bool has = it != node.attributes.end();
@@ -205,10 +205,10 @@ Expression::Expression(std::string_view text, Order order) {
 
 struct Expression::Search {
   const Draft& draft;
-  const Node& root;
+  const FrameworkNode& root;
   Together together;
 
-  bool IsTogether(const Node& node) const {
+  bool IsTogether(const FrameworkNode& node) const {
     if (together == Together::kInOperator && node.framework_op != root.framework_op) return false;
     return together == Together::kAnywhere || node.calls == root.calls;
   }
@@ -241,7 +241,7 @@ bool Expression::MatchTerm(const Search& search, size_t index, TensorId id, Matc
 }
 
 bool Expression::MatchOperator(const Search& search, const Term& term, NodeId id, Match& match) const {
-  const Node& node = search.draft.node(id);
+  const FrameworkNode& node = search.draft.node(id);
   if (std::find(term.ops.begin(), term.ops.end(), node.op) == term.ops.end()) return false;
   if (node.inputs.size() > term.operands.size() || !search.IsTogether(node)) return false;
   if (term.number && !IsAbout(NumberOf(node).value_or(NAN), *term.number)) return false;
@@ -260,7 +260,7 @@ bool Expression::MatchOperator(const Search& search, const Term& term, NodeId id
   return false;
 }
 
-bool Expression::MatchOperands(const Search& search, const Term& term, const Node& node, bool swapped,
+bool Expression::MatchOperands(const Search& search, const Term& term, const FrameworkNode& node, bool swapped,
                                Match& match) const {
   for (size_t i = 0; i < term.operands.size(); ++i) {
     const size_t slot = swapped ? 1 - i : i;

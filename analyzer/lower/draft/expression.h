@@ -79,7 +79,8 @@ class Expression {
 
   bool MatchTerm(const Search& search, size_t index, TensorId id, Match& match) const;
   bool MatchOperator(const Search& search, const Term& term, NodeId id, Match& match) const;
-  bool MatchOperands(const Search& search, const Term& term, const Node& node, bool swapped, Match& match) const;
+  bool MatchOperands(const Search& search, const Term& term, const FrameworkNode& node, bool swapped,
+                     Match& match) const;
 
   std::vector<Term> terms_ = {};  // the root last
   bool ok_ = false;

@@ -12,32 +12,32 @@ NodeId OnlyReaderIf(const Draft& draft, TensorId id, const OpLiteral& op) {
   return reader.valid() && draft.node(reader).op == op ? reader : NodeId();
 }
 
-TensorId OtherOperand(const Node& node, TensorId one) {
+TensorId OtherOperand(const AnyNode& node, TensorId one) {
   if (node.inputs.size() != 2) return TensorId();
   return node.inputs[0] == one ? node.inputs[1] : node.inputs[0];
 }
 
-std::optional<double> ScalarOf(const Node& node) {
+std::optional<double> ScalarOf(const FrameworkNode& node) {
   auto it = node.attributes.find("scalar");
   if (it == node.attributes.end()) return std::nullopt;
   const auto* value = std::get_if<double>(&it->second);
   return value ? std::optional<double>(*value) : std::nullopt;
 }
 
-bool IsScalarOp(const Node& node, const OpLiteral& op, double scalar) {
+bool IsScalarOp(const FrameworkNode& node, const OpLiteral& op, double scalar) {
   const std::optional<double> value = node.op == op ? ScalarOf(node) : std::nullopt;
   return value && std::abs(*value - scalar) <= 1e-3 * std::abs(scalar);
 }
 
-bool SameCall(const Node& a, const Node& b) { return a.calls == b.calls && a.framework_op == b.framework_op; }
+bool SameCall(const FrameworkNode& a, const FrameworkNode& b) {
+  return a.calls == b.calls && a.framework_op == b.framework_op;
+}
 
-NodeId Replace(Draft& draft, const NodeIds& nodes, Node fused, Rank rank) {
-  const Node& last = draft.node(nodes.back());
+NodeId Replace(Draft& draft, const NodeIds& nodes, FrameworkNode fused, Rank rank) {
+  const FrameworkNode& last = draft.node(nodes.back());
   if (fused.name.empty()) fused.name = last.name;
-  fused.module = last.module;
-  fused.calls = last.calls;
+  fused.scope() = last.scope();
   KeepSourceTrace(last, fused);
-  fused.framework_op = last.framework_op;
   for (NodeId id : nodes) draft.Remove(id);
   return draft.Add(std::move(fused), rank);
 }
@@ -52,23 +52,27 @@ NodeId CopyResult(Draft& draft, NodeId id) {
 
 Piece ReadPiece(const Draft& draft, NodeId slice) {
   if (!slice.valid() || draft.node(slice).op != "slice") return {};
-  const Node& node = draft.node(slice);
+  const FrameworkNode& node = draft.node(slice);
   const auto axes = IntsAttribute(node, "axes");
   if (axes.size() != 1 || IntsAttribute(node, "steps") != std::vector<int64_t>{1}) return {};
   return {node.inputs[0], axes[0], IntsAttribute(node, "starts")[0], IntsAttribute(node, "ends")[0]};
 }
 
-Node MakeNodeInCallOf(const Node& of, std::string_view op, TensorIds inputs, TensorIds outputs) {
-  Node node = MakeNode(op, std::move(inputs), std::move(outputs));
+FrameworkNode MakeNodeInCallOf(const FrameworkNode& of, std::string_view op, TensorIds inputs, TensorIds outputs) {
+  FrameworkNode node = MakeNode(op, std::move(inputs), std::move(outputs));
+  PutInCallOf(of, node);
+  return node;
+}
+
+void PutInCallOf(const FrameworkNode& of, FrameworkNode& node) {
   node.name = of.name;
   node.module = of.module;
   node.calls = of.calls;
   KeepSourceTrace(of, node);
-  return node;
 }
 
-Node MakeNode(std::string_view op, TensorIds inputs, TensorIds outputs) {
-  Node node;
+FrameworkNode MakeNode(std::string_view op, TensorIds inputs, TensorIds outputs) {
+  FrameworkNode node;
   node.op = op;
   node.inputs = std::move(inputs);
   node.outputs = std::move(outputs);

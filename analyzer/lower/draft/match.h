@@ -21,19 +21,19 @@ bool IsOneOf(const Names& names, const OpName& op) {
 NodeId OnlyReaderIf(const Draft& draft, TensorId id, const OpLiteral& op);
 
 // The operand of a two-operand node that is not `one` (`one` itself if it is read twice); invalid for other nodes.
-TensorId OtherOperand(const Node& node, TensorId one);
+TensorId OtherOperand(const AnyNode& node, TensorId one);
 
 // The Python number of add_scalar, mul_scalar ... ; nullopt for other operators.
-std::optional<double> ScalarOf(const Node& node);
+std::optional<double> ScalarOf(const FrameworkNode& node);
 
 // True if `id` is one of the scalar operators `op` by about `scalar`.
-bool IsScalarOp(const Node& node, const OpLiteral& op, double scalar);
+bool IsScalarOp(const FrameworkNode& node, const OpLiteral& op, double scalar);
 
 // True if both ran in one module call and, where the file tells, in one call of a framework operator.
-bool SameCall(const Node& a, const Node& b);
+bool SameCall(const FrameworkNode& a, const FrameworkNode& b);
 
 // Takes `nodes` out and puts `fused` in at `rank`, with the scope of the last of `nodes`. Gives its id.
-NodeId Replace(Draft& draft, const NodeIds& nodes, Node fused, Rank rank);
+NodeId Replace(Draft& draft, const NodeIds& nodes, FrameworkNode fused, Rank rank);
 
 // Gives the readers of the first result of `id` a contiguous copy of it, made right after in the same call. For copies
 // that no export shows. Gives the copy's node.
@@ -45,8 +45,11 @@ inline constexpr std::string_view kMaybeCopied = "maybe";
 // Attribute of operators that the order of two operands alone tells from a function of the framework, 1.
 inline constexpr std::string_view kMaybeSwapped = "swapped";
 
-// An operator that runs in the same call as `of` and by the same source lines, under its name.
-Node MakeNodeInCallOf(const Node& of, std::string_view op, TensorIds inputs, TensorIds outputs);
+// Puts `node` in the module call of `of`, on the same source lines and under its name.
+void PutInCallOf(const FrameworkNode& of, FrameworkNode& node);
+
+// An operator that runs there.
+FrameworkNode MakeNodeInCallOf(const FrameworkNode& of, std::string_view op, TensorIds inputs, TensorIds outputs);
 
 // What a slice along one axis by steps of 1 takes, [start, end) of `of`; `of` is invalid for any other node, or none.
 struct Piece {
@@ -56,7 +59,7 @@ struct Piece {
 Piece ReadPiece(const Draft& draft, NodeId slice);
 
 // An operator without attributes.
-Node MakeNode(std::string_view op, TensorIds inputs, TensorIds outputs);
+FrameworkNode MakeNode(std::string_view op, TensorIds inputs, TensorIds outputs);
 
 }  // namespace onnx_mem
 

@@ -12,10 +12,10 @@ namespace {
 using Match = Expression::Match;
 
 // The call of `fused`, with what `match` has under its names.
-Node MakeFused(const Draft& draft, const Expression& fused, std::string_view results, const Match& match) {
+FrameworkNode MakeFused(const Draft& draft, const Expression& fused, std::string_view results, const Match& match) {
   const Expression::Term& call = fused.root();
   const NodeId of = call.name != 0 ? match.named.at(call.name) : NodeId();
-  Node node = of.valid() ? draft.node(of) : Node();
+  FrameworkNode node = of.valid() ? draft.node(of) : FrameworkNode();
   node.op = call.ops.front();
   node.inputs.clear();
   for (size_t operand : call.operands) {
@@ -54,7 +54,7 @@ Patterns::Found Patterns::FindAt(const Draft& draft, NodeId root) const {
     const Row& row = rows_[index];
     Match match;
     if (!row.expression.Matches(draft, root, row.pattern.together, row.pattern.results, match)) continue;
-    Node fused = MakeFused(draft, row.fused, row.pattern.results, match);
+    FrameworkNode fused = MakeFused(draft, row.fused, row.pattern.results, match);
     if (row.pattern.accept != nullptr && !row.pattern.accept(draft, match, fused)) continue;
     return {&row, std::move(match), std::move(fused)};
   }

@@ -20,7 +20,7 @@
 namespace onnx_mem {
 
 // What a pattern cannot say, and what of the fused operator; false where it only looks like it.
-using AcceptFn = bool (*)(const Draft& draft, const Expression::Match& match, Node& fused);
+using AcceptFn = bool (*)(const Draft& draft, const Expression::Match& match, FrameworkNode& fused);
 
 struct Pattern {
   std::string_view expression;
@@ -52,7 +52,7 @@ class Patterns {
   struct Found {
     const Row* row = nullptr;  // null: none
     Expression::Match match;
-    Node fused;
+    FrameworkNode fused;
   };
   Found FindAt(const Draft& draft, NodeId root) const;
   NodeId FuseAt(Draft& draft, NodeId root) const;

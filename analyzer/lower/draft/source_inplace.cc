@@ -74,14 +74,14 @@ std::optional<bool> ByFunction(std::string_view text, std::string_view function)
 }  // namespace
 
 // Whether `other` runs on the line of `node`, in the same function or in a module that it calls there.
-bool SourceInPlace::IsOnTheSameLine(const Node& node, const Node& other) {
+bool SourceInPlace::IsOnTheSameLine(const FrameworkNode& node, const FrameworkNode& other) {
   const size_t depth = node.calls.size();
   const SourceLines &own = traces_.Read(node), &others = traces_.Read(other);
   return others.size() > depth && others[depth] == own[depth] &&
          std::equal(node.calls.begin(), node.calls.end(), other.calls.begin());
 }
 
-std::optional<bool> SourceInPlace::ReadsArithmetic(const Node& node, const SourceLine& line, char sign,
+std::optional<bool> SourceInPlace::ReadsArithmetic(const FrameworkNode& node, const SourceLine& line, char sign,
                                                    std::string_view function) {
   const Statement& statement = line.statement;
   if (FindCall(line.text, std::string(function) + "_") != std::string_view::npos) return true;
@@ -100,7 +100,7 @@ std::optional<bool> SourceInPlace::ReadsArithmetic(const Node& node, const Sourc
 }
 
 std::optional<bool> SourceInPlace::Reads(NodeId id) {
-  const Node& node = draft_.node(id);
+  const FrameworkNode& node = draft_.node(id);
   if (node.inputs.empty() || node.outputs.empty()) return std::nullopt;
   const SourceLines& lines = traces_.Read(node);
   if (lines.empty() || lines.back() == nullptr) return std::nullopt;
@@ -114,7 +114,7 @@ std::optional<bool> SourceInPlace::Reads(NodeId id) {
 std::optional<bool> SourceInPlace::Writes(NodeId id) {
   const std::optional<bool> reported = Reads(id);
   if (!reported || !*reported) return reported;
-  const Node& node = draft_.node(id);
+  const FrameworkNode& node = draft_.node(id);
   if (!node.inputs[0].valid() || !draft_.producer(node.inputs[0]).valid()) return false;
   const Tensor &input = draft_.tensor(node.inputs[0]), &output = draft_.tensor(node.outputs[0]);
   const NodeIds& readers = draft_.readers(node.inputs[0]);
@@ -125,11 +125,11 @@ std::optional<bool> SourceInPlace::Writes(NodeId id) {
 }
 
 // Whether a statement of the function that `node` runs in binds `name` to the tensor.
-bool SourceInPlace::IsBoundTo(const std::string& name, TensorId id, const Node& node) {
+bool SourceInPlace::IsBoundTo(const std::string& name, TensorId id, const FrameworkNode& node) {
   const NodeId maker = draft_.producer(id);
   if (!maker.valid()) return false;
   const size_t depth = node.calls.size();
-  const Node& made_by = draft_.node(maker);
+  const FrameworkNode& made_by = draft_.node(maker);
   const SourceLines& lines = traces_.Read(made_by);
   if (lines.size() <= depth || lines[depth] == nullptr || made_by.calls.size() < depth) return false;
   const std::vector<std::string>& targets = lines[depth]->statement.targets;
@@ -138,7 +138,7 @@ bool SourceInPlace::IsBoundTo(const std::string& name, TensorId id, const Node& 
 }
 
 bool SourceInPlace::NamesSecond(NodeId id) {
-  const Node& node = draft_.node(id);
+  const FrameworkNode& node = draft_.node(id);
   if ((node.op != "add" && node.op != "mul") || node.inputs.size() != 2) return false;
   const SourceLines& lines = traces_.Read(node);
   if (lines.empty() || lines.back() == nullptr) return false;

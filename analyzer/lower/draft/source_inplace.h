@@ -34,9 +34,10 @@ class SourceInPlace {
 
  private:
   std::optional<bool> Reads(NodeId id);
-  std::optional<bool> ReadsArithmetic(const Node& node, const SourceLine& line, char sign, std::string_view function);
-  bool IsOnTheSameLine(const Node& node, const Node& other);
-  bool IsBoundTo(const std::string& name, TensorId id, const Node& node);
+  std::optional<bool> ReadsArithmetic(const FrameworkNode& node, const SourceLine& line, char sign,
+                                      std::string_view function);
+  bool IsOnTheSameLine(const FrameworkNode& node, const FrameworkNode& other);
+  bool IsBoundTo(const std::string& name, TensorId id, const FrameworkNode& node);
 
   const Draft& draft_;
   SourceTraceReader traces_;

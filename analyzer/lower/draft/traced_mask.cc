@@ -13,7 +13,7 @@ namespace onnx_mem {
 namespace {
 
 // keys > queries - window, of a window that is shorter than the sequence: the mask is there in every run.
-bool IsWindow(const Draft& draft, const Node& compare, int64_t length) {
+bool IsWindow(const Draft& draft, const FrameworkNode& compare, int64_t length) {
   return std::any_of(compare.inputs.begin(), compare.inputs.end(), [&](TensorId operand) {
     const NodeId maker = draft.producer(operand);
     if (!maker.valid() || (draft.node(maker).op != "sub_scalar" && draft.node(maker).op != "add_scalar")) return false;
@@ -23,7 +23,7 @@ bool IsWindow(const Draft& draft, const Node& compare, int64_t length) {
 }
 
 // and_masks in masking_utils.py starts with new_ones(()), one number: nobody writes that by hand.
-bool StartsMask(const Draft& draft, const Node& node) {
+bool StartsMask(const Draft& draft, const FrameworkNode& node) {
   if (node.op != "logical") return false;
   const auto operands = std::count_if(node.inputs.begin(), node.inputs.end(), [&](TensorId operand) {
     return operand.valid() && NumElements(draft.tensor(operand).shape) != 1;
@@ -49,7 +49,7 @@ TracedMask FindTracedMask(const Draft& draft, TensorId mask) {
       if (draft.kind(id) == TensorKind::kInput) return TracedMask::kNone;
       continue;
     }
-    const Node& node = draft.node(maker);
+    const FrameworkNode& node = draft.node(maker);
     if (TraceHas(node, " create_causal_mask(")) reported = TracedMask::kCausal;
     if (TraceHas(node, " create_bidirectional_mask(")) reported = TracedMask::kFull;
     if (TraceHas(node, " self._create_attention_masks(")) reported = TracedMask::kFull;

@@ -25,7 +25,7 @@ constexpr int kMostSteps = 12;
 NodeId ProjectionBehind(const Draft& draft, TensorId id, int depth = 0) {
   const NodeId maker = id.valid() ? draft.producer(id) : NodeId();
   if (!maker.valid() || depth == kMostSteps) return NodeId();
-  const Node& node = draft.node(maker);
+  const FrameworkNode& node = draft.node(maker);
   if (IsLinear(node.op)) return maker;
   if (!IsOnTheWayToScores(node.op)) return NodeId();
   for (TensorId input : node.inputs) {
@@ -48,12 +48,12 @@ TensorId SourceOfProjection(const Draft& draft, TensorId id) {
 }
 
 // The product of queries and keys under a softmax; invalid if it is not found.
-NodeId ScoreProduct(const Draft& draft, const Node& softmax) {
+NodeId ScoreProduct(const Draft& draft, const FrameworkNode& softmax) {
   TensorId id = softmax.inputs[0];
   for (int step = 0; step < kMostSteps; ++step) {
     const NodeId maker = id.valid() ? draft.producer(id) : NodeId();
     if (!maker.valid() || draft.node(maker).op == "matmul") return maker;
-    const Node& node = draft.node(maker);
+    const FrameworkNode& node = draft.node(maker);
     if (!IsOnScores(node.op)) return NodeId();
     // where(mask, scores, low) and where(mask, low, scores): the scores are what was computed.
     id = node.inputs[0];
@@ -80,7 +80,7 @@ bool IsPositionBias(const Draft& draft, TensorId id, int depth = 0) {
   if (IsStoredPerHead(draft, id)) return true;
   const NodeId maker = MakerBeforeViews(draft, id);
   if (!maker.valid() || depth == kMostSums) return false;
-  const Node& node = draft.node(maker);
+  const FrameworkNode& node = draft.node(maker);
   if (node.op == "embedding") return true;
   if (node.op != "add" && node.op != "expand" && node.op != "cast") return false;
   return std::any_of(node.inputs.begin(), node.inputs.end(),
@@ -95,7 +95,7 @@ bool IsTorchLayer(const Draft& draft, std::string_view parent) {
   constexpr auto kParts = std::to_array<std::string_view>({"self_attn", "norm1", "norm2"});
   std::array<bool, kParts.size()> found = {};
   for (NodeId id : draft.InOrder()) {
-    const Node& node = draft.node(id);
+    const FrameworkNode& node = draft.node(id);
     const std::string_view module = node.module;
     if (!module.starts_with(parent)) continue;
     const auto part = std::find(kParts.begin(), kParts.end(), module.substr(parent.size()));
@@ -109,7 +109,7 @@ bool IsTorchLayer(const Draft& draft, std::string_view parent) {
 }  // namespace
 
 bool IsProjection(const Draft& draft, NodeId id) {
-  const Node& node = draft.node(id);
+  const FrameworkNode& node = draft.node(id);
   if (IsLinear(node.op)) return true;
   if (node.op != "conv" || node.inputs.size() < 2) return false;
   const Dims& weight = draft.tensor(node.inputs[1]).shape.dims;
@@ -133,7 +133,7 @@ NodeId ResidualSum(const Draft& draft, TensorId id) {
   for (int depth = 0; depth < kMostViews; ++depth) {
     const NodeId reader = draft.OnlyReader(id);
     if (!reader.valid()) return NodeId();
-    const Node& node = draft.node(reader);
+    const FrameworkNode& node = draft.node(reader);
     if (node.op == "add") {
       const TensorId other = OtherOperand(node, id);
       return other.valid() && draft.producer(other).valid() ? reader : NodeId();
@@ -146,7 +146,7 @@ NodeId ResidualSum(const Draft& draft, TensorId id) {
 }
 
 bool IsAttentionWeight(const Draft& draft, NodeId id) {
-  const Node& node = draft.node(id);
+  const FrameworkNode& node = draft.node(id);
   if (node.op != "softmax" || !OnlyReaderIf(draft, node.outputs[0], "matmul").valid()) return false;
   const NodeId maker = MakerBeforeViews(draft, node.inputs[0]);
   return !maker.valid() || !IsLinear(draft.node(maker).op);
@@ -163,24 +163,24 @@ bool IsPostNormSum(const Draft& draft, NodeId sum) {
 }
 
 bool IsCrossAttention(const Draft& draft, NodeId attention) {
-  const Node& node = draft.node(attention);
+  const FrameworkNode& node = draft.node(attention);
   const bool fused = node.op == "sdpa";
   const NodeId product = fused ? attention : ScoreProduct(draft, node);
   if (!product.valid()) return false;
-  const Node& read = draft.node(product);
+  const FrameworkNode& read = draft.node(product);
   const TensorId queries = SourceOfProjection(draft, read.inputs[0]), keys = SourceOfProjection(draft, read.inputs[1]);
   return queries.valid() && keys.valid() && queries != keys;
 }
 
 bool HasPositionBias(const Draft& draft, NodeId attention) {
-  const Node& node = draft.node(attention);
+  const FrameworkNode& node = draft.node(attention);
   if (node.op == "sdpa")
     return node.inputs.size() > 3 && node.inputs[3].valid() && IsPositionBias(draft, node.inputs[3]);
   return IsPositionBias(draft, node.inputs[0]);
 }
 
 bool IsTorchFeedForward(const Draft& draft, NodeId activation) {
-  const Node& node = draft.node(activation);
+  const FrameworkNode& node = draft.node(activation);
   if (node.inputs.empty() || node.outputs.empty()) return false;
   const NodeId before = draft.ProducerIf(node.inputs[0], "linear"),
                after = OnlyReaderIf(draft, node.outputs[0], "linear");

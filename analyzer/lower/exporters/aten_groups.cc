@@ -149,9 +149,9 @@ TensorIds NormOperands(const Draft& draft, const Group& group) {
 }
 
 // Attributes of the one operator, from the nodes that it was decomposed into.
-void ReadAttributes(const Draft& draft, const Group& group, Node& fused) {
+void ReadAttributes(const Draft& draft, const Group& group, FrameworkNode& fused) {
   for (NodeId id : group.nodes) {
-    const Node& node = draft.node(id);
+    const FrameworkNode& node = draft.node(id);
     if (node.op == "tanh" && fused.op == "gelu") fused.attributes["approximate"] = std::string("tanh");
     if (node.op == "instance_norm" && fused.op == "group_norm") {
       const Dims& dims = draft.tensor(node.inputs[0]).shape.dims;
@@ -168,7 +168,7 @@ void ReadAttributes(const Draft& draft, const Group& group, Node& fused) {
 }
 
 // A write into the first tensor that has the result's shape; what is written stands beside it, unless it is numbers.
-void MakeWrite(const Draft& draft, const Group& group, Node& fused) {
+void MakeWrite(const Draft& draft, const Group& group, FrameworkNode& fused) {
   const Tensor& result = draft.tensor(group.outputs[0]);
   TensorId written;
   for (TensorId input : group.inputs) {
@@ -186,7 +186,7 @@ void MakeWrite(const Draft& draft, const Group& group, Node& fused) {
 }
 
 // The one operator that the group was; false where the group is not what its row expects.
-bool MakeFused(const Draft& draft, const GroupRow& row, Group& group, Node& fused) {
+bool MakeFused(const Draft& draft, const GroupRow& row, Group& group, FrameworkNode& fused) {
   fused.op = row.framework;
   if (group.outputs.size() != 1) return false;
   fused.outputs = group.outputs;
@@ -230,7 +230,7 @@ int64_t FuseAtenGroups(Lowering& lowering) {
     const GroupRow& row = *FindGroupRow(call);
     if (group.nodes.size() == 1 && draft.node(group.nodes[0]).op == row.framework) continue;
     FindBorder(draft, group);
-    Node fused;
+    FrameworkNode fused;
     if (group.outputs.empty() || !MakeFused(draft, row, group, fused)) continue;
     const Rank rank = draft.rank(group.nodes.back());
     Replace(draft, group.nodes, std::move(fused), rank);

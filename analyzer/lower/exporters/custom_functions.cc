@@ -37,7 +37,7 @@ struct Call {
 };
 
 // The module calls that enclose the call of the function: one for each frame above it but the model's own.
-std::vector<std::string> CallsAround(const Node& node, const FunctionCall& function) {
+std::vector<std::string> CallsAround(const FrameworkNode& node, const FunctionCall& function) {
   size_t frames = 0;
   for (size_t at = function.trace.find("File \""); at != std::string::npos; at = function.trace.find("File \"", at + 1))
     ++frames;
@@ -47,9 +47,9 @@ std::vector<std::string> CallsAround(const Node& node, const FunctionCall& funct
 }
 
 // A line further up, or the operator with which the call began, is where the next call of the same function begins.
-bool BeginsAnother(const Draft& draft, const Call& call, const Node& node, const FunctionCall& function) {
+bool BeginsAnother(const Draft& draft, const Call& call, const FrameworkNode& node, const FunctionCall& function) {
   if (function.line < call.function.line) return true;
-  const Node& first = draft.node(call.nodes.front());
+  const FrameworkNode& first = draft.node(call.nodes.front());
   return function.line == CalledFunction(first)->line && node.op == first.op;
 }
 
@@ -60,7 +60,7 @@ std::vector<Call> FindCalls(const Draft& draft) {
   NodeIds between;
   bool open = false;
   for (NodeId id : draft.InOrder()) {
-    const Node& node = draft.node(id);
+    const FrameworkNode& node = draft.node(id);
     const std::optional<FunctionCall> function = CalledFunction(node);
     if (!function) {
       between.push_back(id);
@@ -137,11 +137,11 @@ bool MakeOne(Draft& draft, const Call& call, int64_t& saved_bytes) {
   }
   if (inputs.empty() || outputs.empty()) return false;
   for (TensorId input : inputs) saved_bytes += draft.producer(input).valid() ? BytesOf(draft, input) : 0;
-  Node one = MakeNode("custom_function", inputs, outputs);
+  FrameworkNode one = MakeNode("custom_function", inputs, outputs);
   one.attributes["workspace_bytes"] = TemporaryBytes(draft, call.nodes, outputs);
   one.attributes["saves"] = std::string("nothing");
   const NodeId id = Replace(draft, call.nodes, std::move(one), last);
-  Node& made = draft.mutable_node(id);
+  FrameworkNode& made = draft.mutable_node(id);
   made.calls = call.calls;
   made.module = call.calls.empty() ? std::string() : made.module;
   made.framework_op.clear();

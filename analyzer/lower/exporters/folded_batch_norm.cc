@@ -41,16 +41,16 @@ struct FoldedNorm {
   TensorId scale, shift, mean, variance;
 };
 
-bool HasBias(const Node& node) { return node.inputs.size() > 2 && node.inputs[2].valid(); }
+bool HasBias(const FrameworkNode& node) { return node.inputs.size() > 2 && node.inputs[2].valid(); }
 
-bool HasInventedBias(const Draft& draft, const Node& node) {
+bool HasInventedBias(const Draft& draft, const FrameworkNode& node) {
   return HasBias(node) && draft.tensor(node.inputs[2]).name == draft.tensor(node.inputs[1]).name + "_bias";
 }
 
-bool NamesBatchNorm(const Node& node) { return absl::StrContains(node.framework_op, "batch_norm"); }
+bool NamesBatchNorm(const FrameworkNode& node) { return absl::StrContains(node.framework_op, "batch_norm"); }
 
 // The weight of several convolutions is folded once for all of them.
-bool WasFolded(const Draft& draft, const Node& node, BatchNormMode mode) {
+bool WasFolded(const Draft& draft, const FrameworkNode& node, BatchNormMode mode) {
   if (!IsConvolution(node.op) && !IsLinear(node.op)) return false;
   if (node.inputs.size() < 2 || !node.inputs[1].valid()) return false;
   // Dynamo's optimizer leaves the norm's call on the layer. It alone folds into linear layers.
@@ -63,7 +63,7 @@ bool WasFolded(const Draft& draft, const Node& node, BatchNormMode mode) {
 }
 
 // Channels of the result: its second dimension, whether the layer is a convolution or linear.
-int64_t Channels(const Draft& draft, const Node& node) {
+int64_t Channels(const Draft& draft, const FrameworkNode& node) {
   const Shape& bias = HasBias(node) ? draft.tensor(node.inputs[2]).shape : draft.tensor(node.outputs[0]).shape;
   if (HasBias(node)) return bias.rank() == 1 && bias.known() ? bias.dims[0] : 0;
   return bias.rank() > 1 ? std::max<int64_t>(bias.dims[1], 0) : 0;
@@ -83,7 +83,7 @@ bool IsInside(const std::string& module, const std::string& call) {
 
 // dynamo: the folded node carries the norm's scope; the convolution ran where its weight lives. conv1 of a model whose
 // first block begins with a norm, blocks.0.bn1, runs outside of that block.
-void GiveConvolutionItsModule(const Draft& draft, const std::set<std::string>& calls, Node& conv) {
+void GiveConvolutionItsModule(const Draft& draft, const std::set<std::string>& calls, FrameworkNode& conv) {
   const std::string& weight = draft.tensor(conv.inputs[1]).name;
   const size_t dot = weight.rfind('.');
   if (!NamesBatchNorm(conv) || dot == std::string::npos) return;
@@ -107,21 +107,22 @@ void GiveConvolutionItsModule(const Draft& draft, const std::set<std::string>& c
 std::set<std::string> Blocks(const Draft& draft) {
   std::set<std::string> blocks;
   for (NodeId id : draft.InOrder()) {
-    const Node& node = draft.node(id);
+    const FrameworkNode& node = draft.node(id);
     if (IsConvolution(node.op) || IsLinear(node.op)) blocks.insert(node.calls.begin(), node.calls.end());
   }
   return blocks;
 }
 
 // Operators that activation functions are exported as: SiLU ends in a product.
-bool Activates(const Node& node) {
+bool Activates(const FrameworkNode& node) {
   return IsActivation(node.op) || node.op == "softplus" || node.op == "hardsigmoid" || node.op == "clamp" ||
          node.op == "mul";
 }
 
 // The call of a norm that activates too (timm's BatchNormAct2d), "x.bn" of "x.bn.act", wherever it stands. Empty if it
 // is none.
-std::vector<std::string> CallsOfNorm(const Draft& draft, const Node& conv, const std::set<std::string>& blocks) {
+std::vector<std::string> CallsOfNorm(const Draft& draft, const FrameworkNode& conv,
+                                     const std::set<std::string>& blocks) {
   std::vector<std::string> norm;
   for (NodeId reader : draft.readers(conv.outputs[0])) {
     std::vector<std::string> calls = draft.node(reader).calls;
@@ -140,7 +141,7 @@ std::vector<std::string> CallsOfNorm(const Draft& draft, const Node& conv, const
 }
 
 // TorchScript: the folded node carries the convolution's scope; the norm was another module.
-void GiveNormItsModule(const Draft& draft, const std::set<std::string>& blocks, Node& norm) {
+void GiveNormItsModule(const Draft& draft, const std::set<std::string>& blocks, FrameworkNode& norm) {
   if (NamesBatchNorm(norm)) return;
   norm.name = absl::StrCat(norm.name, "/folded BatchNorm");
   std::vector<std::string> calls = CallsOfNorm(draft, norm, blocks);
@@ -174,13 +175,11 @@ std::string MissingNumberBehind(const std::set<std::string>& modules, const std:
 }
 
 // A pad that the convolution does apart (the "same" of TensorFlow) runs in its module.
-void MovePadWith(Draft& draft, const Node& folded, const Node& conv) {
+void MovePadWith(Draft& draft, const FrameworkNode& folded, const FrameworkNode& conv) {
   const NodeId pad = draft.ProducerIf(conv.inputs[0], "pad");
   if (!pad.valid() || draft.node(pad).name != folded.name || draft.node(pad).calls != folded.calls) return;
-  Node& node = draft.mutable_node(pad);
-  node.module = conv.module;
-  node.calls = conv.calls;
-  node.framework_op = conv.framework_op;
+  FrameworkNode& node = draft.mutable_node(pad);
+  node.scope() = conv.scope();
   KeepSourceTrace(conv, node);
 }
 
@@ -191,7 +190,7 @@ FxCall NormCallOf(const Lowering& lowering, NodeId id) {
   return IsBatchNormCall(call) ? call : FxCall();
 }
 
-FoldedNorm NewNorm(Lowering& lowering, const Node& conv, int64_t channels) {
+FoldedNorm NewNorm(Lowering& lowering, const FrameworkNode& conv, int64_t channels) {
   Draft& draft = lowering.draft;
   const std::string base = conv.module.empty() ? conv.name : conv.module;
   const DType dtype = draft.tensor(conv.inputs[1]).dtype;
@@ -204,7 +203,7 @@ FoldedNorm NewNorm(Lowering& lowering, const Node& conv, int64_t channels) {
 }
 
 // The same with the names of the program, and only what the norm has. `made` holds what other calls of it read.
-FoldedNorm NamedNorm(Lowering& lowering, const FxCall& call, const Node& conv, int64_t channels,
+FoldedNorm NamedNorm(Lowering& lowering, const FxCall& call, const FrameworkNode& conv, int64_t channels,
                      std::map<std::string, TensorId>& made) {
   const DType dtype = lowering.draft.tensor(conv.inputs[1]).dtype;
   const auto stored = [&](size_t argument) {
@@ -238,7 +237,7 @@ class Unfolder {
   explicit Unfolder(Lowering& lowering) : lowering_(lowering), draft_(lowering.draft) {}
 
   void Unfold(NodeId id) {
-    Node conv = draft_.node(id), norm = conv;
+    FrameworkNode conv = draft_.node(id), norm = conv;
     const bool keeps_bias = !IsFoldedOperand(draft_.tensor(conv.inputs[1]).name, "Conv") &&
                             !HasInventedBias(draft_, conv) && !(NamesBatchNorm(conv) && draft_.has_opaque_names());
     GiveConvolutionItsModule(draft_, calls_, conv);
@@ -263,7 +262,7 @@ class Unfolder {
   }
 
  private:
-  const FoldedNorm& StoredOf(NodeId id, const Node& conv, const Node& norm, int64_t channels) {
+  const FoldedNorm& StoredOf(NodeId id, const FrameworkNode& conv, const FrameworkNode& norm, int64_t channels) {
     auto [it, is_new] = norms_.try_emplace(conv.inputs[1]);
     const FxCall call = NormCallOf(lowering_, id);
     if (!call.name.empty() && !lowering_.source.signature.empty()) {

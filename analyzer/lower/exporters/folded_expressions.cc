@@ -33,7 +33,7 @@ int64_t ComputeFoldedExpressions(Lowering& lowering) {
                                            [&](NodeId a, NodeId b) { return draft.rank(a) < draft.rank(b); });
     const Tensor stored = draft.tensor(id);
     const TensorId made = draft.NewTensor(absl::StrCat(stored.name, "/computed"), stored.dtype, stored.shape.dims);
-    Node full = MakeNodeInCallOf(draft.node(first), "full", {}, {made});
+    FrameworkNode full = MakeNodeInCallOf(draft.node(first), "full", {}, {made});
     full.name = stored.name;
     Rank rank = draft.rank(first);
     --rank.place;

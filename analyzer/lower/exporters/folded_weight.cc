@@ -17,7 +17,7 @@
 namespace onnx_mem {
 namespace {
 
-bool HasFoldedWeightAlone(const Draft& draft, const Node& node) {
+bool HasFoldedWeightAlone(const Draft& draft, const FrameworkNode& node) {
   const bool transposed = node.op == "conv_transpose";
   if (node.op != "conv" && !transposed) return false;
   const bool has_bias = node.inputs.size() > 2 && node.inputs[2].valid();
@@ -40,12 +40,12 @@ int64_t ComputeFoldedWeights(Lowering& lowering) {
   int64_t count = 0;
   for (NodeId id : draft.InOrder()) {
     if (!HasFoldedWeightAlone(draft, draft.node(id))) continue;
-    const Node conv = draft.node(id);
+    const FrameworkNode conv = draft.node(id);
     const Tensor v = draft.tensor(conv.inputs[1]);
     const TensorId g =
         draft.NewTensor(absl::StrCat(v.name, "/length"), v.dtype, LengthDims(v.shape.dims), TensorKind::kParameter);
     const TensorId weight = draft.NewTensor(absl::StrCat(v.name, "/computed"), v.dtype, v.shape.dims);
-    Node norm = MakeNodeInCallOf(conv, "weight_norm", {conv.inputs[1], g}, {weight});
+    FrameworkNode norm = MakeNodeInCallOf(conv, "weight_norm", {conv.inputs[1], g}, {weight});
     norm.name = absl::StrCat(conv.name, "/weight");
     Rank rank = draft.rank(id);
     --rank.place;

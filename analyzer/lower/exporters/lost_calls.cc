@@ -23,7 +23,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "analyzer/exported/exporter_metadata.h"
-#include "analyzer/exported/source_trace.h"
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/facts/parameters.h"
 #include "analyzer/lower/operators/site.h"
@@ -45,7 +44,7 @@ std::string_view ResultOfProgramCall(const Node& node) {
 }
 
 // "scaled_dot_product_attention#..." -> "scaled_dot_product_attention".
-std::string_view AtenOperatorOf(const Node& node) {
+std::string_view AtenOperatorOf(const FrameworkNode& node) {
   return std::string_view(node.framework_op).substr(0, node.framework_op.find('#'));
 }
 
@@ -71,7 +70,7 @@ bool IsNamed(const Lowering& lowering, const ProgramCall& call, TensorId id) {
   if (reads(draft.tensor(id).name)) return true;
   const NodeId maker = draft.producer(id);
   if (!maker.valid()) return false;
-  const Node& node = draft.node(maker);
+  const FrameworkNode& node = draft.node(maker);
   const bool within = IsExporterName(draft.tensor(id).name) && !node.framework_op.empty();
   if (within && AtenOperatorOf(node) == AtenOperatorOf(draft.node(call.nodes.front()))) return true;
   const std::string_view result = ResultOfProgramCall(lowering.source.nodes[NodeId(draft.rank(maker).source)]);
@@ -93,13 +92,22 @@ std::vector<ProgramCall> ProgramCalls(const Lowering& lowering) {
   return calls;
 }
 
+// The exporter computed it: "exp", where the program had exp(weight).
+bool IsComputedByExporter(const Draft& draft, TensorId id) {
+  const std::string& name = draft.tensor(id).name;
+  return !draft.producer(id).valid() && draft.kind(id) != TensorKind::kInput && !draft.tensor(id).shape.dims.empty() &&
+         name.find('.') == std::string::npos && !IsExporterName(name);
+}
+
 // What the call reads of what other calls made, each once, under a name that the call does not use.
 TensorIds UnnamedReads(const Lowering& lowering, const ProgramCall& call) {
   const Draft& draft = lowering.draft;
   TensorIds unnamed;
   for (NodeId id : call.nodes) {
     for (TensorId input : draft.node(id).inputs) {
-      if (!input.valid() || (!draft.producer(input).valid() && draft.kind(input) != TensorKind::kInput)) continue;
+      if (!input.valid()) continue;
+      const bool made = draft.producer(input).valid() || draft.kind(input) == TensorKind::kInput;
+      if (!made && !IsComputedByExporter(draft, input)) continue;
       const NodeId maker = draft.producer(input);
       const bool own = maker.valid() && std::find(call.nodes.begin(), call.nodes.end(), maker) != call.nodes.end();
       if (own || IsNamed(lowering, call, input) || std::find(unnamed.begin(), unnamed.end(), input) != unnamed.end())
@@ -167,7 +175,7 @@ class LostCalls {
 
  private:
   TensorId Again(const std::string& name, TensorId result, const ProgramCall& reader);
-  TensorId Add(const std::string& name, TensorId like, Node node, const Node& place, Rank rank);
+  TensorId Add(const std::string& name, TensorId like, FrameworkNode node, const FrameworkNode& place, Rank rank);
 
   Lowering& lowering_;
   Draft& draft_;
@@ -175,14 +183,13 @@ class LostCalls {
   std::map<std::string, TensorId> restored_;
 };
 
-TensorId LostCalls::Add(const std::string& name, TensorId like, Node node, const Node& place, Rank rank) {
+TensorId LostCalls::Add(const std::string& name, TensorId like, FrameworkNode node, const FrameworkNode& place,
+                        Rank rank) {
   const Tensor tensor = draft_.tensor(like);
   const TensorId result = draft_.NewTensor(name, tensor.dtype, tensor.shape.dims);
   node.outputs = {result};
+  PutInCallOf(place, node);
   node.name = absl::StrCat(place.name, "/", name);
-  node.module = place.module;
-  node.calls = place.calls;
-  KeepSourceTrace(place, node);
   draft_.Add(std::move(node), rank);
   return restored_[name] = result;
 }
@@ -193,8 +200,9 @@ TensorId LostCalls::Again(const std::string& name, TensorId result, const Progra
   const std::string_view aten = AtenOf(name);
   if (std::find(kFoldedInto.begin(), kFoldedInto.end(), aten) != kFoldedInto.end()) return result;
   const bool given = !draft_.producer(result).valid();
+  if (given && draft_.kind(result) != TensorKind::kInput) return result;
   const NodeId maker = given ? reader.nodes.front() : draft_.producer(result);
-  const Node made = draft_.node(maker);
+  const FrameworkNode made = draft_.node(maker);
   const Copying* row = CopyingOf(aten);
   if (!given && AtenOperatorOf(made) == aten) {  // an equal call had run
     if (row != nullptr && row->framework != "contiguous") return result;
@@ -203,7 +211,7 @@ TensorId LostCalls::Again(const std::string& name, TensorId result, const Progra
     return Add(name, result, made, draft_.node(reader.nodes.front()), {rank.source, rank.place - 1});
   }
   if (row == nullptr) return result;
-  Node node = MakeNode(row->framework, {result}, {});
+  FrameworkNode node = MakeNode(row->framework, {result}, {});
   if (node.op == "clone") node.attributes["contiguous"] = int64_t{1};
   // What an operator just made is copied for its layout, of which code may take care in training alone.
   const bool is_view = given || IsView(made.op);
@@ -244,7 +252,7 @@ void LostCalls::RestoreResult(TensorId output) {
   const std::string_view made_by = ResultOfProgramCall(lowering_.source.nodes[NodeId(draft_.rank(maker).source)]);
   if (made_by.empty() || made_by == name) return;
   draft_.mutable_tensor(output).name = std::string(made_by);
-  const Node made = draft_.node(maker);
+  const FrameworkNode made = draft_.node(maker);
   const TensorId result = Add(name, output, MakeNode(row->framework, {}, {}), made, draft_.rank(maker));
   draft_.ReplaceReaders(output, result);
   draft_.SetInputs(draft_.producer(result), {output});

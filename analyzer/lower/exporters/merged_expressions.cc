@@ -67,11 +67,11 @@ struct Siblings {
 };
 
 // Which operand of `node` the tensor is.
-size_t Slot(const Node& node, TensorId id) {
+size_t Slot(const FrameworkNode& node, TensorId id) {
   return static_cast<size_t>(std::find(node.inputs.begin(), node.inputs.end(), id) - node.inputs.begin());
 }
 
-bool IsRandom(const Node& node) { return IsDropout(node.op) || node.op == "random"; }
+bool IsRandom(const FrameworkNode& node) { return IsDropout(node.op) || node.op == "random"; }
 
 class MergedExpressions {
  public:
@@ -83,7 +83,7 @@ class MergedExpressions {
     NodeIds nodes = draft_.InOrder();
     std::reverse(nodes.begin(), nodes.end());
     for (NodeId id : nodes) {
-      const Node& node = draft_.node(id);
+      const FrameworkNode& node = draft_.node(id);
       if (node.outputs.size() != 1 || node.module.empty()) continue;
       if (draft_.readers(node.outputs[0]).size() < 2 || draft_.IsOutput(node.outputs[0])) continue;
       for (const auto& [key, found] : OwnReaders(id)) {
@@ -123,7 +123,7 @@ class MergedExpressions {
 
   // Two calls of one module, in the first of which `id` runs and in the second `reader`.
   std::optional<Siblings> SiblingCalls(NodeId id, NodeId reader) const {
-    const Node &node = draft_.node(id), &other = draft_.node(reader);
+    const FrameworkNode &node = draft_.node(id), &other = draft_.node(reader);
     size_t depth = 0;
     while (RunAt(id, depth) >= 0 && RunAt(id, depth) == RunAt(reader, depth)) ++depth;
     if (RunAt(id, depth) < 0 || RunAt(reader, depth) < 0) return std::nullopt;
@@ -160,7 +160,7 @@ class MergedExpressions {
   // True if what `id` is made of came into its module: the same for the sibling.
   bool IsMadeOfArguments(NodeId id, const Siblings& siblings, int steps = 0) const {
     constexpr int kMostSteps = 12;
-    const Node& node = draft_.node(id);
+    const FrameworkNode& node = draft_.node(id);
     if (IsRandom(node) || steps == kMostSteps) return false;
     if (node.inputs.empty()) return node.op == "full" && siblings.alike;  // made of sizes alone, by each
     return std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
@@ -172,7 +172,7 @@ class MergedExpressions {
   }
 
   // True if the two nodes read parameters that have one name in their modules, "gc1.weight" and "as1.weight".
-  bool ReadLikeParameters(const Node& node, const Node& other, const Siblings& siblings) const {
+  bool ReadLikeParameters(const FrameworkNode& node, const FrameworkNode& other, const Siblings& siblings) const {
     return std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
       if (!input.valid() || draft_.kind(input) != TensorKind::kParameter) return false;
       const std::string name = Moved(draft_.tensor(input).name, siblings);
@@ -218,9 +218,9 @@ class MergedExpressions {
 
   // True if a reader in the module itself does what `reader` does in the sibling.
   bool HasTwin(TensorId id, NodeId reader, const Siblings& siblings) const {
-    const Node& other = draft_.node(reader);
+    const FrameworkNode& other = draft_.node(reader);
     return std::any_of(draft_.readers(id).begin(), draft_.readers(id).end(), [&](NodeId own) {
-      const Node& node = draft_.node(own);
+      const FrameworkNode& node = draft_.node(own);
       return node.op == other.op && IsOwn(own, siblings) && Moved(node.module, siblings) == other.module &&
              Slot(node, id) == Slot(other, id) && (IsStated(siblings) || ReadLikeParameters(node, other, siblings));
     });
@@ -241,7 +241,7 @@ class MergedExpressions {
   }
 
   // The calls around `copy`, which stands in the first call of its module, in the call that `reader` stands in.
-  static std::vector<std::string> CallsBeside(const Node& copy, const Node& reader, size_t depth) {
+  static std::vector<std::string> CallsBeside(const FrameworkNode& copy, const FrameworkNode& reader, size_t depth) {
     std::vector<std::string> calls(reader.calls.begin(), reader.calls.begin() + static_cast<std::ptrdiff_t>(depth) + 1);
     const std::string& outer = calls.back();
     const size_t plain = copy.calls[depth].size();
@@ -253,7 +253,7 @@ class MergedExpressions {
   // Computes the result of `id` once more ahead of the first of `readers`, which read it then.
   void Repeat(NodeId id, const Siblings& siblings, const NodeIds& readers) {
     reported_.emplace(siblings.own, siblings.other);
-    Node copy = draft_.node(id);
+    FrameworkNode copy = draft_.node(id);
     const Tensor& tensor = draft_.tensor(copy.outputs[0]);
     const TensorId old = copy.outputs[0];
     const bool calls = siblings.own_run >= 0;

@@ -44,7 +44,7 @@ struct Use {
   std::string word = "weight";
 };
 
-std::string_view WordOf(const Node& node, TensorId id) {
+std::string_view WordOf(const FrameworkNode& node, TensorId id) {
   const auto* part = std::find_if(kParts.begin(), kParts.end(), [&](const PathPart& row) { return row.op == node.op; });
   if (part == kParts.end()) return "weight";
   for (size_t i = 0; i < std::min(node.inputs.size(), part->words.size()); ++i) {
@@ -54,11 +54,11 @@ std::string_view WordOf(const Node& node, TensorId id) {
 }
 
 // The module of the first reader that has one, and the part in the first reader that is no view.
-Use UseOf(const Graph& graph, TensorId id) {
+Use UseOf(const FrameworkGraph& graph, TensorId id) {
   constexpr int kMostViews = 8;
   Use use;
   for (int i = 0; i < kMostViews && !graph.tensors[id].consumers.empty(); ++i) {
-    const Node& reader = graph.nodes[graph.tensors[id].consumers.front()];
+    const FrameworkNode& reader = graph.nodes[graph.tensors[id].consumers.front()];
     if (use.module.empty()) use.module = reader.module;
     // What reads a parameter in another shape or type says what it is for.
     if ((!IsView(reader.op) && !IsCopy(reader.op)) || reader.outputs.empty() || !reader.outputs[0].valid()) {
@@ -86,7 +86,7 @@ bool IsMadeUp(std::string_view name) {
 
 class Namer {
  public:
-  Namer(const ProgramSignature& signature, const IdVector<TensorId, TensorKind>& kinds, Graph& graph)
+  Namer(const ProgramSignature& signature, const IdVector<TensorId, TensorKind>& kinds, FrameworkGraph& graph)
       : signature_(signature), graph_(graph) {
     for (const SignatureEntry& entry : signature.entries()) {
       if (entry.kind == SignatureKind::kParameter && !Taken().contains(entry.target)) lost_.insert(entry.target);
@@ -176,7 +176,7 @@ class Namer {
   }
 
   const ProgramSignature& signature_;
-  Graph& graph_;
+  FrameworkGraph& graph_;
   std::set<std::string> lost_;  // the module's parameters that no tensor is named after
   std::optional<absl::flat_hash_set<std::string>> taken_;
   TensorIds parameters_;
@@ -184,7 +184,8 @@ class Namer {
 
 }  // namespace
 
-void NameParameters(const ProgramSignature& signature, const IdVector<TensorId, TensorKind>& kinds, Graph& graph) {
+void NameParameters(const ProgramSignature& signature, const IdVector<TensorId, TensorKind>& kinds,
+                    FrameworkGraph& graph) {
   Namer(signature, kinds, graph).Run();
 }
 

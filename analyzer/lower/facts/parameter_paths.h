@@ -9,14 +9,15 @@
 #ifndef ONNX_MEM_ANALYZER_LOWER_FACTS_PARAMETER_PATHS_H_
 #define ONNX_MEM_ANALYZER_LOWER_FACTS_PARAMETER_PATHS_H_
 
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/framework_graph.h"
 #include "analyzer/graph/program_signature.h"
 #include "analyzer/graph/tensor_kind.h"
 
 namespace onnx_mem {
 
 // `graph` as lowered, linked. Every path is unique among the graph's names and paths.
-void NameParameters(const ProgramSignature& signature, const IdVector<TensorId, TensorKind>& kinds, Graph& graph);
+void NameParameters(const ProgramSignature& signature, const IdVector<TensorId, TensorKind>& kinds,
+                    FrameworkGraph& graph);
 
 }  // namespace onnx_mem
 

@@ -102,12 +102,10 @@ bool IsStoredThroughLayout(const Graph& graph, TensorId id) {
   constexpr auto kLayout =
       std::to_array<std::string_view>({"Unsqueeze", "Reshape", "Transpose", "Squeeze", "Expand", "Cast"});
   for (int i = 0; i <= kMostChanges && id.valid(); ++i) {
-    const Tensor& tensor = graph.tensors[id];
-    if (tensor.role != TensorRole::kActivation) return true;
-    if (!tensor.producer.valid()) return false;
-    const Node& maker = graph.nodes[tensor.producer];
-    if (std::find(kLayout.begin(), kLayout.end(), maker.op) == kLayout.end()) return false;
-    id = maker.inputs[0];
+    if (graph.tensors[id].role != TensorRole::kActivation) return true;
+    const Node* maker = graph.MakerOf(id);
+    if (maker == nullptr || std::find(kLayout.begin(), kLayout.end(), maker->op) == kLayout.end()) return false;
+    id = maker->inputs[0];
   }
   return false;
 }

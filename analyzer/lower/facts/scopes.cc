@@ -30,7 +30,7 @@ struct Counted {
 };
 
 // "relu_1" -> "relu", 1.
-Counted SplitCallNumber(std::string_view name) {
+Counted CountedCall(std::string_view name) {
   const size_t underscore = name.rfind('_');
   if (underscore == std::string_view::npos || underscore == 0 || underscore + 1 == name.size()) return {name, 0};
   const std::string_view digits = name.substr(underscore + 1);
@@ -166,7 +166,7 @@ void ScopeReader::LearnContainers(const Graph& graph) {
   seen_.clear();
   container_call_.clear();
   for (const std::string& call : working) {
-    const Counted counted = SplitCallNumber(call);
+    const Counted counted = CountedCall(call);
     const bool is_again = counted.call > 0 && working.contains(View(counted.base));
     if (is_again) again_.emplace(counted.base);
   }
@@ -211,7 +211,7 @@ std::string ScopeReader::TruePath(const std::string& parent, const std::string& 
   if (modules_.contains(candidate)) return candidate;
   const std::string_view leaf =
       std::string_view(candidate).substr(parent.empty() || candidate.size() <= parent.size() ? 0 : parent.size() + 1);
-  const Counted counted = SplitCallNumber(leaf);
+  const Counted counted = CountedCall(leaf);
   if (counted.call == 0) return candidate;
   std::string stripped = candidate.substr(0, candidate.size() - (leaf.size() - counted.base.size()));
   return modules_.contains(stripped) || seen_.contains(stripped) ? stripped : candidate;
@@ -244,7 +244,7 @@ CallScope ScopeReader::ReadNodeName(std::string_view scope_path) {
   if (scope.calls.size() >= 2) {
     std::string& container = scope.calls[scope.calls.size() - 2];
     if (working_.contains(container) && !again_.contains(container)) return scope;
-    const int call = SplitCallNumber(std::string_view(previous.data(), previous.size())).call;
+    const int call = CountedCall(std::string_view(previous.data(), previous.size())).call;
     if (owners_.contains(path)) container_call_[container] = raw == path ? 0 : call;
     auto running = container_call_.find(container);
     if (running != container_call_.end() && running->second > 0) absl::StrAppend(&container, "_", running->second);

@@ -14,15 +14,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "analyzer/graph/framework_graph.h"
 #include "analyzer/graph/graph.h"
 
 namespace onnx_mem {
-
-struct CallScope {
-  std::string module;              // dotted path of the nn.Module; "" for the root
-  std::vector<std::string> calls;  // enclosing module calls, outermost first, each naming one call
-  std::string framework_op;        // "gelu#gelu_3": ATen operator, '#', the call; "" where the file does not say
-};
 
 // The elements of a Python list of strings as repr() prints it; empty for anything else.
 std::vector<std::string> ParsePythonList(std::string_view text);

@@ -21,22 +21,19 @@ constexpr auto kComparisons =
 // An input of the graph, in another type or multiplied by a number of the code.
 bool IsRawInput(const Graph& graph, TensorId id, int depth = 0) {
   constexpr int kDeepest = 4;
-  const Tensor& tensor = graph.tensors[id];
-  if (tensor.role == TensorRole::kInput) return true;
-  if (!tensor.producer.valid() || depth == kDeepest) return false;
-  const Node& maker = graph.nodes[tensor.producer];
-  if (maker.op == "Cast") return IsRawInput(graph, maker.inputs[0], depth + 1);
-  if (maker.op != "Mul" && maker.op != "Div") return false;
-  return IsRawInput(graph, maker.inputs[0], depth + 1) && NumElements(graph.tensors[maker.inputs[1]].shape) == 1;
+  if (graph.tensors[id].role == TensorRole::kInput) return true;
+  const Node* maker = graph.MakerOf(id);
+  if (maker == nullptr || depth == kDeepest) return false;
+  if (maker->op == "Cast") return IsRawInput(graph, maker->inputs[0], depth + 1);
+  if (maker->op != "Mul" && maker->op != "Div") return false;
+  return IsRawInput(graph, maker->inputs[0], depth + 1) && NumElements(graph.tensors[maker->inputs[1]].shape) == 1;
 }
 
 // (x - mean) of an input, of which the first operand is `id`'s counterpart.
 bool IsCentered(const Graph& graph, TensorId id) {
-  const NodeId producer = graph.tensors[id].producer;
-  if (!producer.valid()) return false;
-  const Node& maker = graph.nodes[producer];
-  return maker.op == "Sub" && IsRawInput(graph, maker.inputs[0]) &&
-         graph.tensors[maker.inputs[1]].role != TensorRole::kActivation;
+  const Node* maker = graph.MakerOf(id);
+  return maker != nullptr && maker->op == "Sub" && IsRawInput(graph, maker->inputs[0]) &&
+         graph.tensors[maker->inputs[1]].role != TensorRole::kActivation;
 }
 
 }  // namespace

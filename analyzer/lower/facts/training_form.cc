@@ -49,20 +49,15 @@ std::optional<double> NumberIn(const Graph& graph, TensorId id) {
   return std::nullopt;
 }
 
-const Node* MakerOf(const Graph& graph, TensorId id) {
-  if (!id.valid() || !graph.tensors[id].producer.valid()) return nullptr;
-  return &graph.nodes[graph.tensors[id].producer];
-}
-
 // The operand that holds the probability with which random numbers of 0 and 1 are 1; invalid if `id` is nothing of the
 // kind. As exporters write x.bernoulli_(p): random() < p.
 TensorId ProbabilityOf(const Graph& graph, TensorId id) {
-  const Node* node = MakerOf(graph, id);
+  const Node* node = graph.MakerOf(id);
   while (node != nullptr && (node->op == "Cast" || node->op == "CastLike" || node->op == "Identity")) {
-    node = MakerOf(graph, node->inputs[0]);
+    node = graph.MakerOf(node->inputs[0]);
   }
   if (node == nullptr || node->op != "Less" || node->inputs.size() != 2) return TensorId();
-  const Node* random = MakerOf(graph, node->inputs[0]);
+  const Node* random = graph.MakerOf(node->inputs[0]);
   return random != nullptr && random->op.str().starts_with("RandomUniform") ? node->inputs[1] : TensorId();
 }
 
@@ -96,7 +91,7 @@ bool IsTrainingForm(const Graph& graph) {
 }
 
 bool IsScaledNoise(const Graph& graph, TensorId id) {
-  const Node* maker = MakerOf(graph, id);
+  const Node* maker = graph.MakerOf(id);
   return maker != nullptr && ScalesNoise(graph, *maker);
 }
 

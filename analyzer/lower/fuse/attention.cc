@@ -14,7 +14,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/exported/exporter_metadata.h"
-#include "analyzer/exported/source_trace.h"
 #include "analyzer/graph/absl_view.h"
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/draft/traced_mask.h"
@@ -44,7 +43,9 @@ TensorId Unscaled(const Draft& draft, TensorId id, NodeId near, AttentionMatch& 
   return draft.node(scale).inputs[0];
 }
 
-bool NamesAttention(const Node& node) { return absl::StartsWith(node.framework_op, "scaled_dot_product_attention#"); }
+bool NamesAttention(const FrameworkNode& node) {
+  return absl::StartsWith(node.framework_op, "scaled_dot_product_attention#");
+}
 
 bool MatchScores(const Draft& draft, TensorId scores, NodeId near, AttentionMatch& match) {
   const NodeId product = draft.ProducerIf(scores, "matmul");
@@ -65,7 +66,7 @@ bool MatchScores(const Draft& draft, TensorId scores, NodeId near, AttentionMatc
 bool IsTriangle(const Draft& draft, TensorId id, int depth, bool& triangle) {
   const NodeId maker = draft.producer(id);
   if (!maker.valid() || depth > 12) return false;
-  const Node& node = draft.node(maker);
+  const FrameworkNode& node = draft.node(maker);
   if (node.op == "tril" || node.op == "triu") triangle = true;
   return std::all_of(node.inputs.begin(), node.inputs.end(),
                      [&](TensorId input) { return !input.valid() || IsTriangle(draft, input, depth + 1, triangle); });
@@ -114,7 +115,7 @@ TensorId AfterNanGuard(const Draft& draft, TensorId p, AttentionMatch& match) {
   const NodeIds& readers = draft.readers(p);
   if (readers.size() != 2) return p;
   for (size_t i = 0; i < 2; ++i) {
-    const Node &isnan = draft.node(readers[i]), &where = draft.node(readers[1 - i]);
+    const FrameworkNode &isnan = draft.node(readers[i]), &where = draft.node(readers[1 - i]);
     if (isnan.op != "isnan" || where.op != "where" || where.inputs[0] != isnan.outputs[0]) continue;
     match.nodes.insert(match.nodes.end(), {readers[i], readers[1 - i]});
     return where.outputs[0];
@@ -123,7 +124,7 @@ TensorId AfterNanGuard(const Draft& draft, TensorId p, AttentionMatch& match) {
 }
 
 bool MatchAttention(const Draft& draft, NodeId softmax, AttentionMatch& match) {
-  const Node& node = draft.node(softmax);
+  const FrameworkNode& node = draft.node(softmax);
   const auto rank = static_cast<int64_t>(draft.tensor(node.outputs[0]).shape.rank());
   if (IntAttribute(node, "axis", -1) != rank - 1) return false;
   if (!MatchMaskedScores(draft, node.inputs[0], softmax, match)) return false;
@@ -145,23 +146,20 @@ bool MatchAttention(const Draft& draft, NodeId softmax, AttentionMatch& match) {
 }
 
 // The view that made `id` in the operator's own call: heads parted, transposed or repeated. Null if none did.
-const Node* OwnView(const Draft& draft, TensorId id, const Node& near) {
+const FrameworkNode* OwnView(const Draft& draft, TensorId id, const FrameworkNode& near) {
   const NodeId maker = draft.producer(id);
   if (!maker.valid() || near.framework_op.empty()) return nullptr;
-  const Node& node = draft.node(maker);
+  const FrameworkNode& node = draft.node(maker);
   const bool views = IsWholeView(node.op) || node.op == "expand";
   return views && node.framework_op == near.framework_op ? &node : nullptr;
 }
 
 // Adds a view of `id` to the call of `last`.
-TensorId AddView(Draft& draft, Node view, TensorId id, std::string_view suffix, Dims dims, const Node& last,
-                 Rank rank) {
+TensorId AddView(Draft& draft, FrameworkNode view, TensorId id, std::string_view suffix, Dims dims,
+                 const FrameworkNode& last, Rank rank) {
   const Tensor& viewed = draft.tensor(id);
   view.outputs = {draft.NewTensor(absl::StrCat(viewed.name, View(suffix)), viewed.dtype, std::move(dims))};
-  view.name = last.name;
-  view.module = last.module;
-  view.calls = last.calls;
-  KeepSourceTrace(last, view);
+  PutInCallOf(last, view);
   const TensorId result = view.outputs[0];
   draft.Add(std::move(view), rank);
   return result;
@@ -170,9 +168,9 @@ TensorId AddView(Draft& draft, Node view, TensorId id, std::string_view suffix, 
 // k from k^T: through the views that belong to the same operator call, then a transpose of the last two dims undone,
 // which exporters merge with the model's own permute.
 TensorId Untransposed(Draft& draft, TensorId id, NodeId near, Rank rank) {
-  const Node& last = draft.node(near);
+  const FrameworkNode& last = draft.node(near);
   bool transposed = true;
-  while (const Node* view = OwnView(draft, id, last)) {
+  while (const FrameworkNode* view = OwnView(draft, id, last)) {
     if (view->op == "permute") transposed = !transposed;
     id = view->inputs[0];
   }
@@ -188,7 +186,7 @@ TensorId Untransposed(Draft& draft, TensorId id, NodeId near, Rank rank) {
   if (std::is_sorted(perm.begin(), perm.end())) return base;
   Dims shape;
   for (int64_t axis : perm) shape.push_back(draft.tensor(base).shape.dims[static_cast<size_t>(axis)]);
-  Node node = MakeNode("permute", {base}, {});
+  FrameworkNode node = MakeNode("permute", {base}, {});
   node.attributes["perm"] = perm;
   return AddView(draft, std::move(node), id, "/k", shape, last, rank);
 }
@@ -200,7 +198,7 @@ TensorId WithHeads(Draft& draft, TensorId k, TensorId scaled_k, NodeId near, Ran
   if (draft.tensor(k).shape.rank() == dims.size()) return k;
   std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
   const bool same_elements = NumElements(draft.tensor(k).shape) == NumElements(Shape(dims));
-  Node view = MakeNode(same_elements ? "reshape" : "permute", {same_elements ? k : scaled_k}, {});
+  FrameworkNode view = MakeNode(same_elements ? "reshape" : "permute", {same_elements ? k : scaled_k}, {});
   if (!same_elements) {
     std::vector<int64_t> perm(dims.size());
     std::iota(perm.begin(), perm.end(), 0);
@@ -212,7 +210,7 @@ TensorId WithHeads(Draft& draft, TensorId k, TensorId scaled_k, NodeId near, Ran
 
 // The tensor before the views (repeated heads) that belong to the operator's own call.
 TensorId BeforeOwnViews(const Draft& draft, TensorId id, NodeId near) {
-  while (const Node* view = OwnView(draft, id, draft.node(near))) id = view->inputs[0];
+  while (const FrameworkNode* view = OwnView(draft, id, draft.node(near))) id = view->inputs[0];
   return id;
 }
 
@@ -281,7 +279,7 @@ int64_t FuseAttention(Lowering& lowering) {
       k = k_heads;
       v = v_heads;
     }
-    Node sdpa = MakeNode("sdpa", {match.q, k, v}, draft.node(last).outputs);
+    FrameworkNode sdpa = MakeNode("sdpa", {match.q, k, v}, draft.node(last).outputs);
     if (match.mask.valid()) sdpa.inputs.push_back(match.mask);
     const DType dtype = draft.tensor(match.q).dtype;
     sdpa.attributes["kernel"] = ChooseAttentionKernel(lowering.run, dtype, match.mask.valid());

@@ -14,7 +14,7 @@ namespace onnx_mem {
 namespace {
 
 // Inputs (x, h, c, w_ih, w_hh, b_ih, b_hh), of which either product may have been found first.
-bool HasWeightsOfCell(const Draft& draft, const Expression::Match&, Node& fused) {
+bool HasWeightsOfCell(const Draft& draft, const Expression::Match&, FrameworkNode& fused) {
   const auto is_named = [&](size_t slot, const char* name) {
     return absl::EndsWith(draft.tensor(fused.inputs[slot]).name, name);
   };

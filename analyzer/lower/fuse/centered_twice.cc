@@ -71,18 +71,18 @@ std::string NextName(const std::string& name) {
 // `id` is (x - mean(x)) / sqrt(mean((x - mean(x)) ** 2) + eps), its two x - mean(x) one: they become two. The second
 // runs before the root: Python computes what stands on the left first.
 bool CenterTwice(Draft& draft, NodeId id, Names& names) {
-  const Node& quotient = draft.node(id);
+  const FrameworkNode& quotient = draft.node(id);
   if (quotient.op != "div" && quotient.op != "mul") return false;
   const NodeId centered = draft.ProducerIf(quotient.inputs[0], "sub");
   const Variance variance = VarianceBehind(draft, quotient.inputs[1]);
   if (!centered.valid() || !variance.mean.valid() || variance.squared != quotient.inputs[0]) return false;
-  const Node& sub = draft.node(centered);
+  const FrameworkNode& sub = draft.node(centered);
   const NodeId mean = draft.ProducerIf(sub.inputs[1], "mean");
   if (!mean.valid() || draft.node(mean).inputs[0] != sub.inputs[0] || sub.calls != quotient.calls) return false;
   const Tensor& tensor = draft.tensor(sub.outputs[0]);
   if (!quotient.framework_op.empty() && names.Contain(NextName(tensor.name))) return false;
   const TensorId again = draft.NewTensor(absl::StrCat(tensor.name, " again"), tensor.dtype, tensor.shape.dims);
-  Node second = sub;
+  FrameworkNode second = sub;
   second.outputs = {again};
   Rank rank = draft.rank(variance.mean);
   ++rank.place;

@@ -23,9 +23,8 @@ namespace onnx_mem {
 namespace {
 
 const Node* Maker(const Graph& source, const Node& node, size_t slot, std::string_view op) {
-  if (slot >= node.inputs.size() || !node.inputs[slot].valid()) return nullptr;
-  const NodeId producer = source.tensors[node.inputs[slot]].producer;
-  return producer.valid() && source.nodes[producer].op == op ? &source.nodes[producer] : nullptr;
+  const Node* maker = slot < node.inputs.size() ? source.MakerOf(node.inputs[slot]) : nullptr;
+  return maker != nullptr && maker->op == op ? maker : nullptr;
 }
 
 // The division that gives the size of the chunks of which `slice` is one; invalid if it is none.
@@ -42,8 +41,8 @@ NodeId ChunkSize(const Graph& source, const Node& slice) {
 
 // One split in the place of `slices`, which all read one tensor along one axis.
 void PutSplit(Draft& draft, const NodeIds& slices, TensorIds pieces, std::vector<int64_t> sizes) {
-  const Node& first = draft.node(slices.front());
-  Node split = MakeNode("split", {first.inputs[0]}, std::move(pieces));
+  const FrameworkNode& first = draft.node(slices.front());
+  FrameworkNode split = MakeNode("split", {first.inputs[0]}, std::move(pieces));
   split.attributes["axis"] = IntsAttribute(first, "axes")[0];
   split.attributes["sizes"] = std::move(sizes);
   const Rank rank = std::accumulate(slices.begin(), slices.end(), draft.rank(slices.front()),
@@ -53,7 +52,7 @@ void PutSplit(Draft& draft, const NodeIds& slices, TensorIds pieces, std::vector
 
 // Puts one split in the place of `slices`, all of one chunk call; pieces that nothing reads are made as well.
 bool Join(Draft& draft, const NodeIds& slices) {
-  const Node& first = draft.node(slices.front());
+  const FrameworkNode& first = draft.node(slices.front());
   const TensorId x = first.inputs[0];
   const std::vector<int64_t> axes = IntsAttribute(first, "axes");
   if (axes.size() != 1) return false;
@@ -62,7 +61,7 @@ bool Join(Draft& draft, const NodeIds& slices) {
   if (axis >= dims.size()) return false;
   int64_t size = 0;
   for (NodeId id : slices) {
-    const Node& slice = draft.node(id);
+    const FrameworkNode& slice = draft.node(id);
     if (slice.inputs[0] != x || IntsAttribute(slice, "axes") != axes || IntsAttribute(slice, "steps")[0] != 1)
       return false;
     size = std::max(size, IntsAttribute(slice, "ends")[0] - IntsAttribute(slice, "starts")[0]);
@@ -89,14 +88,14 @@ bool Join(Draft& draft, const NodeIds& slices) {
   return true;
 }
 
-bool IsOfOneAxis(const Node& slice) {
+bool IsOfOneAxis(const FrameworkNode& slice) {
   const std::vector<int64_t> steps = IntsAttribute(slice, "steps");
   return slice.op == "slice" && IntsAttribute(slice, "axes").size() == 1 &&
          std::all_of(steps.begin(), steps.end(), [](int64_t step) { return step == 1; });
 }
 
 // The line of source that made the node: the last of its trace.
-std::string_view InnermostLine(const Node& node) {
+std::string_view InnermostLine(const FrameworkNode& node) {
   const std::string_view trace = *node.source_trace;
   const size_t end = trace.find_last_not_of(" \n");
   const size_t begin = trace.rfind('\n', end);
@@ -107,7 +106,7 @@ std::string_view InnermostLine(const Node& node) {
 std::vector<NodeIds> SplitsBySource(const Draft& draft) {
   std::map<std::pair<TensorId, std::string_view>, NodeIds> calls;
   for (NodeId id : draft.InOrder()) {
-    const Node& node = draft.node(id);
+    const FrameworkNode& node = draft.node(id);
     if (node.source_trace == nullptr || !IsOfOneAxis(node)) continue;
     const bool splits = InnermostLine(node).find("split(") != std::string_view::npos;
     if (splits) calls[{node.inputs[0], *node.source_trace}].push_back(id);
@@ -121,7 +120,7 @@ std::vector<NodeIds> SplitsBySource(const Draft& draft) {
 bool JoinSideBySide(Draft& draft, NodeIds slices) {
   const auto start_of = [&](NodeId id) { return IntsAttribute(draft.node(id), "starts")[0]; };
   std::sort(slices.begin(), slices.end(), [&](NodeId a, NodeId b) { return start_of(a) < start_of(b); });
-  const Node& first = draft.node(slices.front());
+  const FrameworkNode& first = draft.node(slices.front());
   const std::vector<int64_t> axes = IntsAttribute(first, "axes");
   const Dims& whole = draft.tensor(first.inputs[0]).shape.dims;
   if (axes[0] < 0 || axes[0] >= std::ssize(whole)) return false;

@@ -6,7 +6,6 @@
 // What comes in its place is no one operator, so it is written out here and no row of a table.
 // Source: aten/src/ATen/native/Distance.cpp (cosine_similarity).
 #include "absl/strings/str_cat.h"
-#include "analyzer/exported/source_trace.h"
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/draft/patterns.h"
 #include "analyzer/lower/operators/site.h"
@@ -19,16 +18,12 @@ constexpr std::string_view kSimilarity =
 
 // Adds an operator in the place of `like`.
 TensorId AddOp(Draft& draft, NodeId like, std::string_view op, TensorIds inputs, const Dims& dims,
-               Node attributes = {}) {
-  const Node scope = draft.node(like);
+               FrameworkNode attributes = {}) {
+  const FrameworkNode scope = draft.node(like);
   const TensorId result = draft.NewTensor(absl::StrCat(draft.tensor(scope.outputs[0]).name, "/", std::string(op)),
                                           draft.tensor(inputs[0]).dtype, dims);
-  Node node = MakeNode(op, std::move(inputs), {result});
+  FrameworkNode node = MakeNodeInCallOf(scope, op, std::move(inputs), {result});
   node.attributes = std::move(attributes.attributes);
-  node.name = scope.name;
-  node.module = scope.module;
-  node.calls = scope.calls;
-  KeepSourceTrace(scope, node);
   node.framework_op = scope.framework_op;
   draft.Add(std::move(node), draft.rank(like));
   return result;
@@ -44,10 +39,10 @@ int64_t FuseCosineSimilarity(Lowering& lowering) {
     Expression::Match match;
     if (!draft.alive(id) || !similarity.Matches(draft, id, Together::kInOperator, "", match)) continue;
     const TensorId operands[2] = {match.tensors.at('a'), match.tensors.at('b')};
-    const Node products = draft.node(match.named.at('S'));  // a copy: nodes are added below
-    Node over;
+    const FrameworkNode products = draft.node(match.named.at('S'));  // a copy: nodes are added below
+    FrameworkNode over;
     over.attributes["axes"] = IntsAttribute(products, "axes");
-    Node norm_attributes = over;
+    FrameworkNode norm_attributes = over;
     norm_attributes.attributes["p"] = 2.0;
     norm_attributes.attributes["keepdim"] = int64_t{1};
     const Dims dims = draft.tensor(products.inputs[0]).shape.dims;  // to which both are expanded
@@ -62,7 +57,7 @@ int64_t FuseCosineSimilarity(Lowering& lowering) {
     }
     for (size_t i = 0; i < 2; ++i) unit[i] = AddOp(draft, id, "div", {operands[i], copies[i]}, dims);
     const TensorId product = AddOp(draft, id, "mul", {unit[0], unit[1]}, dims);
-    Node sum = MakeNode("sum", {product}, draft.node(id).outputs);
+    FrameworkNode sum = MakeNode("sum", {product}, draft.node(id).outputs);
     sum.attributes = products.attributes;
     const Rank rank = draft.rank(id);
     Replace(draft, match.nodes, std::move(sum), rank);

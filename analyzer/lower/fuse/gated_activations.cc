@@ -26,7 +26,7 @@ struct Guess {
   Pattern pattern;
 };
 
-bool IsInHalves(const Draft& draft, const Expression::Match& match, Node&) {
+bool IsInHalves(const Draft& draft, const Expression::Match& match, FrameworkNode&) {
   const std::vector<int64_t> sizes = IntsAttribute(draft.node(match.named.at('S')), "sizes");
   return sizes.size() == 2 && sizes[0] == sizes[1];
 }
@@ -53,18 +53,18 @@ void ReportGuess(Lowering& lowering, const Guess& guess, const NodeIds& fused) {
   const absl::flat_hash_set<NodeId> own(fused.begin(), fused.end());
   std::map<std::string_view, int64_t> nodes;  // other ones, by module
   int64_t made_bytes = 0;
-  const auto bytes_of = [&](const Node& node) {
+  const auto bytes_of = [&](const FrameworkNode& node) {
     const Tensor& result = draft.tensor(node.outputs[0]);
     return NumBytes(result.shape, result.dtype).value_or(0);
   };
   for (NodeId id : draft.InOrder()) {
-    const Node& node = draft.node(id);
+    const FrameworkNode& node = draft.node(id);
     if (!own.contains(id)) ++nodes[node.module];
     if (!node.outputs.empty() && node.outputs[0].valid()) made_bytes += bytes_of(node);
   }
   int64_t bytes = 0, bytes_in_code = 0;
   for (NodeId id : fused) {
-    const Node& node = draft.node(id);
+    const FrameworkNode& node = draft.node(id);
     bytes += bytes_of(node);
     if (node.module.empty() || nodes.contains(node.module)) bytes_in_code += bytes_of(node);
   }

@@ -34,7 +34,7 @@ TensorId StoredBehindViews(const Draft& draft, TensorId id) {
 }
 
 // Scale and shift, all operands of `fused` but the first, become the stored vectors of `elements` that they are.
-bool TakeStored(const Draft& draft, int64_t elements, Node& fused) {
+bool TakeStored(const Draft& draft, int64_t elements, FrameworkNode& fused) {
   for (size_t i = 1; i < fused.inputs.size(); ++i) {
     fused.inputs[i] = StoredBehindViews(draft, fused.inputs[i]);
     if (!fused.inputs[i].valid() || NumElements(draft.tensor(fused.inputs[i]).shape) != elements) return false;
@@ -42,7 +42,7 @@ bool TakeStored(const Draft& draft, int64_t elements, Node& fused) {
   return true;
 }
 
-bool IsGroupNorm(const Draft& draft, const Match& match, Node& fused) {
+bool IsGroupNorm(const Draft& draft, const Match& match, FrameworkNode& fused) {
   const Shape& shape = draft.tensor(match.tensors.at('x')).shape;
   const Shape& groups = draft.tensor(draft.node(match.named.at('N')).inputs[0]).shape;
   const Shape& result = draft.tensor(draft.node(match.named.at('J')).outputs[0]).shape;
@@ -57,14 +57,14 @@ bool HasModules(const Draft& draft) {
 }
 
 // The weight of the module that `norm` runs in, as far as names tell: where a tool took them, the range has both.
-bool IsScaleOf(const Draft& draft, const Node& norm, TensorId scale) {
+bool IsScaleOf(const Draft& draft, const FrameworkNode& norm, TensorId scale) {
   const std::string& name = draft.tensor(scale).name;
   if (!norm.module.empty()) return draft.has_opaque_names() || name == absl::StrCat(norm.module, ".weight");
   return !HasModules(draft) && (draft.has_opaque_names() || absl::EndsWith(name, ".weight"));
 }
 
-bool IsLayerNorm(const Draft& draft, const Match& match, Node& fused) {
-  const Node& root = draft.node(match.nodes.back());
+bool IsLayerNorm(const Draft& draft, const Match& match, FrameworkNode& fused) {
+  const FrameworkNode& root = draft.node(match.nodes.back());
   const Dims& dims = draft.tensor(match.tensors.at('x')).shape.dims;
   const auto axes = IntsAttribute(draft.node(match.named.at('M')), "axes");
   if (axes.empty() || axes.front() < 0 || axes.back() + 1 != static_cast<int64_t>(dims.size())) return false;

@@ -12,7 +12,7 @@ namespace onnx_mem {
 namespace {
 
 bool IsPackedProjection(const Draft& draft, NodeId squeeze) {
-  const Node& node = draft.node(squeeze);
+  const FrameworkNode& node = draft.node(squeeze);
   if (node.op != "squeeze") return false;
   const NodeId permute = draft.ProducerIf(node.inputs[0], "permute");
   if (!permute.valid() || IntsAttribute(draft.node(permute), "perm") != std::vector<int64_t>{3, 1, 2, 0, 4})

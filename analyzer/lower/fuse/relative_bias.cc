@@ -90,7 +90,7 @@ class Ahead {
   TensorId Emit(std::string_view op, TensorIds inputs, DType dtype, Dims dims) {
     const TensorId result =
         draft_.NewTensor(absl::StrCat(name_, "/", absl::string_view(op.data(), op.size())), dtype, dims);
-    Node node = MakeNodeInCallOf(reader_, op, std::move(inputs), {result});
+    FrameworkNode node = MakeNodeInCallOf(reader_, op, std::move(inputs), {result});
     node.name = absl::StrCat(name_, "/", absl::string_view(op.data(), op.size()));
     if (op == "permute") node.attributes["perm"] = std::vector<int64_t>{2, 0, 1};
     draft_.Add(std::move(node), rank_);
@@ -99,7 +99,7 @@ class Ahead {
 
  private:
   Draft& draft_;
-  const Node reader_;
+  const FrameworkNode reader_;
   Rank rank_;
   std::string name_;
 };

@@ -53,7 +53,7 @@ bool IsOwn(const Draft& draft, TensorId id, const Normalised& of, std::set<NodeI
   return true;
 }
 
-std::optional<Normalised> ReadNormalised(const Draft& draft, const Node& div) {
+std::optional<Normalised> ReadNormalised(const Draft& draft, const FrameworkNode& div) {
   if (div.op != "div" || div.inputs.size() != 2) return std::nullopt;
   const NodeId dot = draft.producer(div.inputs[1]);
   if (draft.producer(div.inputs[0]).valid() || !IsProduct(draft, dot, 0)) return std::nullopt;

@@ -23,31 +23,31 @@ double NumberAt(const Match& match, char name, double fallback) {
 }
 
 // (sum |x| ** p) ** (1 / p)
-bool IsRootOfPower(const Draft&, const Match& match, Node&) {
+bool IsRootOfPower(const Draft&, const Match& match, FrameworkNode&) {
   const double product = NumberAt(match, 'p', 2.0) * NumberAt(match, 'r', 0.5);
   return product >= 0.999 && product <= 1.001;
 }
 
 // F.pairwise_distance of order 2, whose exporter takes the root of order 2 + epsilon.
-bool IsRootOfEpsilonMore(const Draft&, const Match& match, Node&) {
+bool IsRootOfEpsilonMore(const Draft&, const Match& match, FrameworkNode&) {
   constexpr double kRoot = 1.0 / (2.0 + 1e-6);
   const double root = NumberAt(match, 'r', 0.5);
   return root >= kRoot - 1e-7 && root <= kRoot + 1e-7;
 }
 
 // Positions among boundaries: x is compared with each of them along a new first axis.
-bool ComparesAlongNewAxis(const Draft& draft, const Match& match, Node&) {
+bool ComparesAlongNewAxis(const Draft& draft, const Match& match, FrameworkNode&) {
   const size_t rank = draft.tensor(match.tensors.at('x')).shape.rank();
   return draft.tensor(draft.node(match.named.at('C')).outputs[0]).shape.rank() == rank + 1;
 }
 
-bool IsIndexedByVector(const Draft& draft, const Match& match, Node&) {
+bool IsIndexedByVector(const Draft& draft, const Match& match, FrameworkNode&) {
   const Dims& dims = draft.tensor(match.tensors.at('i')).shape.dims;
   return std::count_if(dims.begin(), dims.end(), [](int64_t d) { return d != 1; }) <= 1;
 }
 
 // torch.rms_norm. Code that computes it itself adds epsilon by add.Tensor; add.Scalar is what a decomposition writes.
-bool IsDecomposedRmsNorm(const Draft& draft, const Match& match, Node& fused) {
+bool IsDecomposedRmsNorm(const Draft& draft, const Match& match, FrameworkNode& fused) {
   if (!absl::StartsWith(draft.node(match.named.at('E')).framework_op, "add.Scalar#")) return false;
   const auto axes = IntsAttribute(draft.node(match.named.at('M')), "axes");
   if (axes.empty()) return false;
@@ -122,7 +122,7 @@ constexpr Pattern kGelu[] = {
 
 // The sum of a stored vector in the call of the product: nn.Linear is one addmm. The sum of another module (a position
 // embedding, a residual) stays.
-bool IsBias(const Draft& draft, const Match& match, Node& fused) {
+bool IsBias(const Draft& draft, const Match& match, FrameworkNode& fused) {
   const TensorId bias = match.tensors.at('b');
   if (draft.producer(bias).valid() || draft.kind(bias) == TensorKind::kInput) return false;
   const Shape &shape = draft.tensor(bias).shape, &product = draft.tensor(fused.outputs[0]).shape;
@@ -132,7 +132,7 @@ constexpr Pattern kLinearBias[] = {{"add(P:linear(x,w),b)", "P:linear(x,w,b)", I
 
 // torch.roll: two slices of a tensor along one axis, joined the other way round. The slices would be views with a
 // full-size gradient each; roll is one copy, and one copy back.
-bool JoinsOtherWayRound(const Draft& draft, const Match& match, Node&) {
+bool JoinsOtherWayRound(const Draft& draft, const Match& match, FrameworkNode&) {
   const Piece tail = ReadPiece(draft, match.named.at('T')), head = ReadPiece(draft, match.named.at('H'));
   const int64_t axis = IntAttribute(draft.node(match.nodes.back()), "axis", -1);
   if (!tail.of.valid() || !head.of.valid() || tail.axis != axis || head.axis != axis) return false;
@@ -141,7 +141,7 @@ bool JoinsOtherWayRound(const Draft& draft, const Match& match, Node&) {
 }
 // Along an axis that is rolled by nothing the first slice is x itself and the second is empty: torch.roll(x, (0, -3),
 // (1, 2)) of video windows.
-bool JoinsNothing(const Draft& draft, const Match& match, Node&) {
+bool JoinsNothing(const Draft& draft, const Match& match, FrameworkNode&) {
   const Piece head = ReadPiece(draft, match.named.at('H'));
   if (!head.of.valid() || head.axis != IntAttribute(draft.node(match.nodes.back()), "axis", -1)) return false;
   const TensorId taken = draft.node(match.named.at('H')).outputs[0];
@@ -167,9 +167,9 @@ bool IsAllButOneEnd(const std::vector<int64_t>& axes, size_t rank) {
 // nothing of the weight's size; TorchScript's exporter writes v / |v| * g, dynamo's v * (g / |v|). Sources: torch/onnx
 // symbolic_opset9 (_weight_norm); torch/_decomp/decompositions.py (_weight_norm_interface); aten/src/ATen/native/
 // WeightNorm.cpp: fused where the norm is over all dimensions but the first or all but the last.
-bool IsTrainedDirection(const Draft& draft, const Match& match, Node&) {
+bool IsTrainedDirection(const Draft& draft, const Match& match, FrameworkNode&) {
   const TensorId v = match.tensors.at('v'), g = match.tensors.at('g');
-  const Node& norm = draft.node(match.named.at('N'));
+  const FrameworkNode& norm = draft.node(match.named.at('N'));
   return draft.kind(v) == TensorKind::kParameter && draft.kind(g) == TensorKind::kParameter &&
          draft.tensor(g).shape == draft.tensor(norm.outputs[0]).shape &&
          IsAllButOneEnd(IntsAttribute(norm, "axes"), draft.tensor(v).shape.rank());
@@ -184,7 +184,7 @@ constexpr Pattern kWeightNorm[] = {
 int64_t DropPromotions(Draft& draft) {
   int64_t count = 0;
   for (NodeId id : draft.InOrder()) {
-    const Node& node = draft.node(id);
+    const FrameworkNode& node = draft.node(id);
     if (node.op != "cast") continue;
     const bool counts = draft.tensor(node.inputs[0]).dtype == DType::kBool &&
                         draft.tensor(node.outputs[0]).dtype == DType::kInt64 &&

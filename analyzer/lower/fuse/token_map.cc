@@ -19,7 +19,7 @@ bool AreTokens(const Dims& from, const Dims& map) {
 }
 
 bool IsTokenMap(const Draft& draft, NodeId permute) {
-  const Node& node = draft.node(permute);
+  const FrameworkNode& node = draft.node(permute);
   if (node.op != "permute" || IntsAttribute(node, "perm") != std::vector<int64_t>{0, 3, 1, 2}) return false;
   const NodeId reshape = draft.ProducerIf(node.inputs[0], "reshape");
   return reshape.valid() && draft.node(reshape).calls == node.calls &&

@@ -19,7 +19,7 @@ namespace {
 constexpr int kMostSteps = 8;
 
 // where(mask, scores, -inf) or where(mask, -inf, scores), whose number is no tensor or a stored one: the scores.
-TensorId MaskedScores(const Draft& draft, const Node& where) {
+TensorId MaskedScores(const Draft& draft, const FrameworkNode& where) {
   for (size_t i = where.inputs.size(); i-- > 1;) {
     if (draft.producer(where.inputs[i]).valid()) return where.inputs[i];
   }
@@ -27,13 +27,13 @@ TensorId MaskedScores(const Draft& draft, const Node& where) {
 }
 
 // matmul -> scaled -> (sums with masks and biases) -> softmax, all in one function. The product; invalid for others.
-NodeId ScaledProduct(const Draft& draft, const Node& softmax) {
+NodeId ScaledProduct(const Draft& draft, const FrameworkNode& softmax) {
   TensorId id = softmax.inputs[0];
   bool scaled = false;
   for (int step = 0; step < kMostSteps; ++step) {
     const NodeId maker = draft.producer(id);
     if (!maker.valid() || draft.node(maker).calls != softmax.calls) return NodeId();
-    const Node& node = draft.node(maker);
+    const FrameworkNode& node = draft.node(maker);
     if (node.op == "matmul") return scaled ? maker : NodeId();
     if (!TakesMask(node.op) && !IsScaling(node.op) && node.op != "reshape") return NodeId();
     scaled |= IsScaling(node.op);
@@ -47,7 +47,7 @@ bool IsRotatedOrRepeated(const Draft& draft, TensorId id) {
   for (int step = 0; step < kMostSteps; ++step) {
     const NodeId maker = draft.producer(id);
     if (!maker.valid()) return false;
-    const Node& node = draft.node(maker);
+    const FrameworkNode& node = draft.node(maker);
     if (node.op == "expand") return true;
     if (node.op == "add") {
       return std::all_of(node.inputs.begin(), node.inputs.end(),
@@ -69,7 +69,7 @@ int64_t WidenSoftmax(Lowering& lowering) {
   Draft& draft = lowering.draft;
   int64_t count = 0;
   for (NodeId id : draft.InOrder()) {
-    const Node& node = draft.node(id);
+    const FrameworkNode& node = draft.node(id);
     if (node.op != "softmax") continue;
     const NodeId product = ScaledProduct(draft, node);
     if (!product.valid()) continue;

@@ -38,7 +38,7 @@ TensorId PaddedBefore(Site& s, TensorId x, size_t spatial, const std::vector<int
   std::copy_n(pads.begin(), spatial, whole.begin() + static_cast<int64_t>(rank - spatial));
   std::copy_n(pads.begin() + static_cast<int64_t>(spatial), spatial, whole.end() - static_cast<int64_t>(spatial));
   for (NodeId reader : s.draft().readers(x)) {
-    const Node& node = s.draft().node(reader);
+    const FrameworkNode& node = s.draft().node(reader);
     if (node.op == "pad" && IntsAttribute(node, "pads") == whole && StringAttribute(node, "mode", "") == "constant") {
       return node.outputs[0];
     }

@@ -37,9 +37,9 @@ void LowerQuantize(Site& s) {
 }
 
 void LowerDequantize(Site& s) {
-  const NodeId producer = s.Has(0) ? s.source().tensors[s.node().inputs[0]].producer : NodeId();
-  const bool faked = producer.valid() && s.source().nodes[producer].op == "QuantizeLinear" &&
-                     !OnlyDequantized(s.source(), s.node().inputs[0]).empty();
+  const Node* maker = s.Has(0) ? s.source().MakerOf(s.node().inputs[0]) : nullptr;
+  const bool faked =
+      maker != nullptr && maker->op == "QuantizeLinear" && !OnlyDequantized(s.source(), s.node().inputs[0]).empty();
   if (!faked) s.Emit("dequantize", {s.Materialized(0)}, {s.Out(0)});
 }
 

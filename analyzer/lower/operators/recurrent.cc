@@ -20,20 +20,19 @@ void CollectStored(Site& s, TensorId id, int depth, TensorIds& stored) {
       stored.push_back(found);
     return;
   }
-  if (!tensor.producer.valid()) return;
-  const Node& producer = s.source().nodes[tensor.producer];
-  const size_t operands = producer.op == "Concat" ? producer.inputs.size() : 1;
-  for (size_t i = 0; i < std::min(operands, producer.inputs.size()); ++i) {
-    CollectStored(s, producer.inputs[i], depth + 1, stored);
+  const Node* maker = s.source().MakerOf(id);
+  if (maker == nullptr) return;
+  const size_t operands = maker->op == "Concat" ? maker->inputs.size() : 1;
+  for (size_t i = 0; i < std::min(operands, maker->inputs.size()); ++i) {
+    CollectStored(s, maker->inputs[i], depth + 1, stored);
   }
 }
 
 // What the state of one layer is a piece of.
 TensorId WholeState(const Graph& source, TensorId id) {
-  for (NodeId maker = source.tensors[id].producer; maker.valid(); maker = source.tensors[id].producer) {
-    const Node& node = source.nodes[maker];
-    if ((node.op != "Slice" && node.op != "Split") || node.inputs.empty() || !node.inputs[0].valid()) break;
-    id = node.inputs[0];
+  for (const Node* maker = source.MakerOf(id); maker != nullptr; maker = source.MakerOf(id)) {
+    if ((maker->op != "Slice" && maker->op != "Split") || maker->inputs.empty() || !maker->inputs[0].valid()) break;
+    id = maker->inputs[0];
   }
   return id;
 }

@@ -53,13 +53,12 @@ TensorId Site::Stored(size_t i, bool* transposed) const {
   if (!Has(i)) return TensorId();
   TensorId id = node_.inputs[i];
   for (int depth = 0; depth < 8; ++depth) {
-    const Tensor& tensor = source().tensors[id];
-    if (IsStored(tensor)) return lowering_.residence.number[id] ? TensorId() : lowering_.draft.Resolve(id);
-    if (!tensor.producer.valid()) return TensorId();
-    const Node& producer = source().nodes[tensor.producer];
-    if (!PassesWeight(producer) || producer.inputs.empty() || !producer.inputs[0].valid()) return TensorId();
-    if (producer.op == "Transpose" && transposed != nullptr) *transposed = !*transposed;
-    id = producer.inputs[0];
+    if (IsStored(source().tensors[id]))
+      return lowering_.residence.number[id] ? TensorId() : lowering_.draft.Resolve(id);
+    const Node* maker = source().MakerOf(id);
+    if (maker == nullptr || !PassesWeight(*maker) || maker->inputs.empty() || !maker->inputs[0].valid()) break;
+    if (maker->op == "Transpose" && transposed != nullptr) *transposed = !*transposed;
+    id = maker->inputs[0];
   }
   return TensorId();
 }
@@ -115,15 +114,13 @@ NodeId Site::Emit(std::string_view op, TensorIds inputs, TensorIds outputs, Attr
     if (!input.valid() || draft().kind(input) != TensorKind::kHost || draft().producer(input).valid()) continue;
     if (IsStored(draft().tensor(input))) draft().SetKind(input, KindOfStored(source(), input));
   }
-  Node node;
+  FrameworkNode node;
   node.name = node_.name;
   node.op = op;
   node.inputs = std::move(inputs);
   node.outputs = std::move(outputs);
   node.attributes = std::move(attributes);
-  node.module = scope_.module;
-  node.calls = scope_.calls;
-  node.framework_op = scope_.framework_op;
+  node.scope() = scope_;
   KeepSourceTrace(node_, node);
   return draft().Add(std::move(node), Rank{id_.value(), place_++});
 }

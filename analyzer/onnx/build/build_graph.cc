@@ -246,7 +246,6 @@ void Scope::AddBodies(const onnx::NodeProto& proto, int index, Node& node) {
   const std::vector<BodyProto> bodies = BodiesOf(proto, facts_, index);
   for (const BodyProto& body : bodies) {
     auto graph = std::make_shared<Graph>();
-    graph->name = body.graph->name();
     Scope scope(*body.graph, body.facts != nullptr ? *body.facts : kNothing, *graph, this, versions_);
     scope.AddInputs();
     scope.AddInitializers();
@@ -360,7 +359,6 @@ void Scope::AddOutputs() {
 absl::StatusOr<Graph> BuildGraph(const onnx::ModelProto& model, const InferredGraph& facts,
                                  const std::vector<InputRewrite>& rewrites) {
   Graph graph;
-  graph.name = model.graph().name();
   Versions versions(model);
   graph.opset = versions.Opset("");
   Scope scope(model.graph(), facts, graph, nullptr, versions);

@@ -106,7 +106,7 @@ absl::Status HoldAgainstGraph(const record::Record& record, const onnx::GraphPro
 }
 
 // Whether the graph's inputs have sizes of inputs of the record; an export leaves out those that nothing reads.
-bool HasInputsOf(const Graph& lowered, const Graph& graph) {
+bool HasInputsOf(const FrameworkGraph& lowered, const Graph& graph) {
   std::vector<Dims> left;
   for (TensorId id : lowered.inputs) left.push_back(lowered.tensors[id].shape.dims);
   for (TensorId id : graph.inputs) {
@@ -277,11 +277,8 @@ absl::StatusOr<Graph> GraphOfRecord(std::shared_ptr<const record::Record> record
   std::map<TensorId, TensorId> copies;
   const auto copy = [&](TensorId id) {
     const auto [at, is_new] = copies.emplace(id, TensorId());
-    if (!is_new) return at->second;
-    Tensor tensor = lowered.graph.tensors[id];
-    tensor.producer = {};
-    tensor.consumers.clear();
-    return at->second = graph.tensors.Add(std::move(tensor));
+    if (is_new) at->second = graph.tensors.Add(Unlinked(lowered.graph.tensors[id]));
+    return at->second;
   };
   for (TensorId id : lowered.graph.inputs) graph.inputs.push_back(copy(id));
   for (TensorId id : lowered.graph.initializers) graph.initializers.push_back(copy(id));

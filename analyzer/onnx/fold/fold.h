@@ -17,7 +17,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/dag.h"
 #include "onnx/onnx_pb.h"
 
 namespace onnx_mem::fold {

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "absl/types/span.h"
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/dag.h"
 
 namespace onnx_mem {
 

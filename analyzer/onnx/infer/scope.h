@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "analyzer/graph/absl_view.h"
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/dag.h"
 #include "analyzer/onnx/infer/shapes.h"
 #include "google/protobuf/arena.h"
 #include "onnx/onnx_pb.h"

@@ -13,7 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/dag.h"
 
 namespace onnx {
 class ModelProto;

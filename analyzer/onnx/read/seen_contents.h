@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/dag.h"
 
 namespace onnx_mem {
 

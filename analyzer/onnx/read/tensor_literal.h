@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/dag.h"
 
 namespace onnx {
 class TensorProto;

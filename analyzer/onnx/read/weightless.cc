@@ -16,7 +16,7 @@
 namespace onnx_mem {
 namespace {
 
-using Names = std::set<std::string, std::less<>>;
+using SortedNames = std::set<std::string, std::less<>>;
 
 // Slots in which an operator reads a layer's weight. Those of a matrix product and of a lookup take activations too:
 // there the name decides.
@@ -42,8 +42,8 @@ constexpr auto kWeightSlots = std::to_array<Slots>({{"BatchNormalization", 1, 4}
 constexpr auto kChangesOfLayout = std::to_array<std::string_view>({"Identity", "Transpose"});
 
 // What nodes read as a weight, through changes of layout too.
-Names ReadAsWeight(const onnx::GraphProto& graph) {
-  Names names;
+SortedNames ReadAsWeight(const onnx::GraphProto& graph) {
+  SortedNames names;
   for (int i = graph.node_size() - 1; i >= 0; --i) {
     const onnx::NodeProto& node = graph.node(i);
     for (const Slots& slots : kWeightSlots) {
@@ -105,14 +105,14 @@ ProgramSignature SignatureOf(const onnx::GraphProto& graph) {
 // Inputs that are weights. That any is takes one with a weight's name in a weight's slot; then others with such names
 // are weights too, and floating inputs of a fixed shape behind the first, which are parameters of the model itself
 // ("class_token").
-Names WeightsAmongInputs(const onnx::GraphProto& graph) {
-  Names stored, weights;
+SortedNames WeightsAmongInputs(const onnx::GraphProto& graph) {
+  SortedNames stored, weights;
   const auto may_be = [](const auto& input) {
     return IsFixed(input) && IsNamedLikeWeight(input.name()) && !IsCache(input.name());
   };
   if (std::none_of(graph.input().begin(), graph.input().end(), may_be)) return weights;  // as of most files
   for (const auto& tensor : graph.initializer()) stored.insert(tensor.name());
-  const Names read = ReadAsWeight(graph);
+  const SortedNames read = ReadAsWeight(graph);
   const bool any = std::any_of(graph.input().begin(), graph.input().end(), [&](const auto& input) {
     return may_be(input) && !stored.contains(input.name()) && read.contains(input.name());
   });
@@ -128,7 +128,7 @@ Names WeightsAmongInputs(const onnx::GraphProto& graph) {
   return weights;
 }
 
-void StoreInputs(onnx::GraphProto& graph, const Names& weights, std::vector<Diagnostic>& diagnostics) {
+void StoreInputs(onnx::GraphProto& graph, const SortedNames& weights, std::vector<Diagnostic>& diagnostics) {
   if (weights.empty()) return;
   auto& inputs = *graph.mutable_input();
   for (const auto& input : inputs) {
@@ -149,8 +149,8 @@ void StoreInputs(onnx::GraphProto& graph, const Names& weights, std::vector<Diag
 }
 
 // Values that nodes of the main graph read and that nothing makes.
-Names Unmade(const onnx::GraphProto& graph) {
-  Names made, unmade;
+SortedNames Unmade(const onnx::GraphProto& graph) {
+  SortedNames made, unmade;
   for (const auto& input : graph.input()) made.insert(input.name());
   for (const auto& tensor : graph.initializer()) made.insert(tensor.name());
   for (const auto& tensor : graph.sparse_initializer()) made.insert(tensor.values().name());
@@ -169,9 +169,9 @@ absl::Status RestoreWeights(onnx::ModelProto& model, const std::string& path, st
   onnx::GraphProto& graph = *model.mutable_graph();
   StoreInputs(graph, WeightsAmongInputs(graph), diagnostics);
   if (graph.initializer_size() > 0) return absl::OkStatus();
-  Names unmade = Unmade(graph);
+  SortedNames unmade = Unmade(graph);
   if (unmade.empty()) return absl::OkStatus();
-  const Names read = ReadAsWeight(graph);
+  const SortedNames read = ReadAsWeight(graph);
   for (const auto& info : graph.value_info()) {
     if (!unmade.contains(info.name()) || !IsFixed(info)) continue;
     AddWithoutContents(graph, info);

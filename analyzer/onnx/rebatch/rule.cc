@@ -12,8 +12,8 @@ namespace {
 
 // Adds a wish for those dims of input `i` that are wanted and not yet scaled; with `of_size_one` only those whose
 // exported size is 1, else only the others.
-void Add(const BatchSite& site, size_t i, const Traces& wanted, bool of_size_one, Ones ones,
-         std::vector<SizeWish>& wishes) {
+void AddWish(const BatchSite& site, size_t i, const Traces& wanted, bool of_size_one, Ones ones,
+             std::vector<SizeWish>& wishes) {
   const Operand& operand = InputAt(site, i);
   SizeWish wish{.input = static_cast<int>(i), .dims = Traces(operand.base.rank()), .ones = ones};
   bool any = false;
@@ -89,8 +89,8 @@ Trace FollowsAlready(const Operand& operand, size_t e, const Variables& variable
 Ruling NotUnderstood() { return {.edits = {}, .wishes = {}, .alternatives = {}, .understood = false}; }
 
 void WishFor(const BatchSite& site, size_t i, const Traces& wanted, Ruling& ruling, Ones ones) {
-  Add(site, i, wanted, /*of_size_one=*/false, ones, ruling.wishes);
-  Add(site, i, wanted, /*of_size_one=*/true, ones, ruling.wishes);
+  AddWish(site, i, wanted, /*of_size_one=*/false, ones, ruling.wishes);
+  AddWish(site, i, wanted, /*of_size_one=*/true, ones, ruling.wishes);
 }
 
 Ruling OrNotUnderstood(Ruling ruling) {
@@ -108,8 +108,8 @@ Traces Aligned(const Operand& operand, const Dims& shape, const Traces& wanted, 
 }
 
 void AskAligned(const BatchSite& site, size_t i, const Traces& wanted, Ruling& ruling) {
-  Add(site, i, wanted, /*of_size_one=*/false, Ones::kBroadcast, ruling.wishes);
-  Add(site, i, wanted, /*of_size_one=*/true, Ones::kBroadcast, ruling.alternatives);
+  AddWish(site, i, wanted, /*of_size_one=*/false, Ones::kBroadcast, ruling.wishes);
+  AddWish(site, i, wanted, /*of_size_one=*/true, Ones::kBroadcast, ruling.alternatives);
 }
 
 Ruling FollowBatch(const BatchSite& site) {

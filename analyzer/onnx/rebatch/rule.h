@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "analyzer/graph/graph.h"
+#include "analyzer/graph/dag.h"
 #include "analyzer/onnx/rebatch/trace.h"
 
 namespace onnx {

@@ -4,15 +4,22 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import Error, reported
 from ..reports import Plan
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .._types import BatchDim, GivenPlan
+
+M = TypeVar("M")
+
 
 @reported
-def checkpoint(model: Any, plan: Any, *args: Any, kwargs: dict[str, Any] | None = None, batch_dim: Any = 0,
-               **options: Any) -> Any:
+def checkpoint(model: M, plan: GivenPlan | int, *args: object, kwargs: Mapping[str, object] | None = None,
+               batch_dim: BatchDim = 0, **options: Any) -> M:
     """Puts the segments of a plan in torch.utils.checkpoint, in place.
 
         onnx_mem.checkpoint(model, "8GiB", x, batch=64)           # a plan is made first
@@ -46,7 +53,7 @@ def checkpoint(model: Any, plan: Any, *args: Any, kwargs: dict[str, Any] | None 
     return apply_entries(model, *_entries_of(plan))
 
 
-def restore(model: Any) -> Any:
+def restore(model: M) -> M:
     """Takes a plan off again. Returns the model."""
     from . import applied
     try:

@@ -14,6 +14,7 @@ import torch.cuda.amp.common
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
+from .._examples import hold_a_tensor
 from ..errors import CannotRecord, Error
 from .attention import GpuAttention, attention
 from .inputs import FreeDims
@@ -207,6 +208,7 @@ def batch_of(inputs: Any, batch_dim: Any, names: list[str]) -> int:
         dim = batch_dim_of(batch_dim, name)
         if dim is not None and t.dim() > dim:
             return t.shape[dim]
+    hold_a_tensor(*inputs)
     raise CannotRecord("no input has a batch dimension")
 
 

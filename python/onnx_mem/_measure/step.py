@@ -2,10 +2,9 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import gc
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
@@ -15,62 +14,22 @@ from .._examples import examples
 from .._fake.inputs import input_names
 from .._fake.precision import autocast, checked, converted, type_of
 from .._fake.tensors import batch_of, fake_cuda, keeps_nothing, refuse_what_is_not_plain, resized, weightless
+from .._types import BatchDim, GivenPlan, Input, Loss, Module, Precision
 from ..errors import Error, reported
 from .engine import Engine
-from .storages import Moment, StorageTracker
+from .measured import Measured
+from .storages import StorageTracker
 
 _CATEGORIES = {"param": "parameters", "buffer": "buffers", "input": "inputs", "grad": "gradients",
                "opt_state": "optimizer_state"}
 
 
-@dataclasses.dataclass
-class Measured:
-    """What a run took. All sizes in bytes, of distinct live storages at their exact sizes.
-
-    Attributes:
-      batch: at which batch.
-      training: a training step, or inference in evaluation mode under no_grad.
-      optimizer: its name; None for inference.
-      loss: "cross-entropy", "mean" or "output" (the model's own); None for inference.
-      peak_bytes: most live bytes; of training: in step 2, when the optimizer has its state.
-      first_step_peak_bytes: of training: in step 1. None for inference.
-      end_of_forward_bytes: live when the loss is there, in step 2.
-      saved_activation_bytes: storages made in forward that autograd keeps for backward; those of the loss are not in
-        it.
-      parameter_bytes, buffer_bytes, input_bytes: what there is before the step; buffers with the tables and caches that
-        a first call leaves behind, inputs with the loss's target.
-      peak_phase, peak_operator: where peak_bytes was.
-      breakdown: bytes per category at the peak; the sum is peak_bytes.
-      course: the operators of that step that allocated, each with the bytes alive then.
-    """
-    batch: int
-    training: bool
-    optimizer: str | None
-    loss: str | None
-    peak_bytes: int
-    first_step_peak_bytes: int | None
-    end_of_forward_bytes: int | None
-    saved_activation_bytes: int | None
-    parameter_bytes: int
-    buffer_bytes: int
-    input_bytes: int
-    peak_phase: str
-    peak_operator: str
-    breakdown: dict[str, int]
-    course: list[Moment] = dataclasses.field(default_factory=list, repr=False, compare=False)
-
-    def __str__(self) -> str:
-        what = f"training step with {self.optimizer}" if self.training else "inference"
-        rows = [f"{what}, batch {self.batch}: peak {self.peak_bytes:,} B in {self.peak_phase} at {self.peak_operator}"]
-        rows += [f"  {name:24}{size:>18,} B" for name, size in sorted(self.breakdown.items(), key=lambda x: -x[1])]
-        return "\n".join(rows)
-
-
 @reported
-def measure(model: torch.nn.Module, args: Any = (), *rest: Any, kwargs: dict[str, Any] | None = None,
-            optimizer: Any = "adam", training: bool = True, batch: int | None = None, batch_dim: Any = 0,
-            loss: Any = "auto", precision: str | None = None, accumulate: int = 1, plan: Any = None,
-            **inputs: Any) -> Measured:
+def measure(model: Module, args: object = (), *rest: object, kwargs: Mapping[str, object] | None = None,
+            optimizer: str | Callable[..., object] = "adam", training: bool = True, batch: int | None = None,
+            batch_dim: BatchDim = 0, loss: Literal["auto", "mean", "cross-entropy"] | Loss = "auto",
+            precision: Precision | None = None, accumulate: int = 1, plan: GivenPlan | None = None,
+            **inputs: Input) -> Measured:
     """Runs the model's own code on tensors without data and counts every storage from its birth to its death.
 
     The step is the one that onnx-mem predicts: output and loss are held to its end, gradients are released right before

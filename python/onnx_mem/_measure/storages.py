@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
+
+from .measured import Moment
 
 aten = torch.ops.aten
 # Backward formulas write into what they made, but not under a dispatch mode (areAnyTensorSubclassLike in
@@ -40,15 +42,6 @@ def _padded(grad: Any) -> Any:
     n = grad.shape[-1]
     whole = torch.empty((*grad.shape[:-1], n + -n % 16), dtype=grad.dtype, device=grad.device)
     return whole[..., :n]
-
-
-class Moment(NamedTuple):
-    """One operator that ran, when it had: bytes that it allocated, and all that were alive."""
-    phase: str
-    operator: str
-    module: str
-    allocated: int
-    live: int
 
 
 class _Seen:

@@ -6,7 +6,8 @@ from typing import Any
 import torch
 
 from .._fake.tensors import DEVICE, fake_cuda
-from .._measure.step import Measured, run_step
+from .._measure.measured import Measured
+from .._measure.step import run_step
 from .._measure.storages import StorageTracker
 from .record import Record
 from .replay import Replay

@@ -3,11 +3,23 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
 from ..errors import Error
 
-MODES = ("eval", "train")
+if TYPE_CHECKING:
+    from .._types import Mode, Path
+
+MODES: tuple[Mode, ...] = ("eval", "train")
+
+
+class Program(TypedDict):
+    """What one forward runs (settle.py): plain data. tree: how the outputs are nested, as JSON."""
+    values: list[dict[str, object]]
+    lines: list[dict[str, object]]
+    returned: list[int | None]
+    tree: object
+    loss: int | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +50,7 @@ class Record:
       free: the size beside the batch; None where there is none.
       batches: the first and the last batch at which the model takes the path that was recorded; None for no last one.
     """
-    programs: dict[str, dict[str, Any]]
+    programs: dict[str, Program]
     torch_version: str
     free: Free | None = None
     batches: tuple[int, int | None] = (1, None)
@@ -65,7 +77,7 @@ class Record:
                       batches=self.batches)
 
     def text(self) -> str:
-        """The record as text, format `eager 1` (docs/recording.md)."""
+        """The record as text, format `eager 1` (docs/reference/record-format.md)."""
         from .text import to_text
         return to_text(self)
 
@@ -75,7 +87,7 @@ class Record:
         from .text import from_text
         return from_text(text)
 
-    def save(self, path: Any) -> pathlib.Path:
+    def save(self, path: Path) -> pathlib.Path:
         """Writes the bare text; onnx-mem reads such a file."""
         path = pathlib.Path(path)
         path.write_text(self.text(), encoding="utf-8")

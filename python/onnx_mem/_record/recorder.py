@@ -8,17 +8,19 @@ import os
 import re
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch.utils._pytree import tree_leaves
 
+from .. import _progress
 from .._examples import examples
 from .._fake.compiled import compiled_calls
 from .._fake.inputs import FreeDims, free_dims, input_names
 from .._fake.precision import autocast, checked, converted, type_of
 from .._fake.tensors import batch_of, fake_cuda, keeps_nothing, refuse_what_is_not_plain, resized, weightless
+from .._types import BatchDim, FreeSize, Input, Mode, Module, Precision
 from ..errors import CannotRecord, reported
 from . import chance
 from .observe import observe
@@ -36,8 +38,9 @@ _AHEAD = {1: (1, 33, 67, 131), 8: (8, 40, 72, 136), 32: (32, 64, 128, 224), 64: 
 
 
 @reported
-def record(model: torch.nn.Module, args: Any = (), *rest: Any, kwargs: dict[str, Any] | None = None, batch_dim: Any = 0,
-           free: dict[str, Any] | None = None, modes: Any = MODES, precisions: Any = (), **inputs: Any) -> Record:
+def record(model: Module, args: object = (), *rest: object, kwargs: Mapping[str, object] | None = None,
+           batch_dim: BatchDim = 0, free: FreeSize | None = None, modes: Sequence[Mode] = MODES,
+           precisions: Precision | Sequence[Precision] = (), **inputs: Input) -> Record:
     """Records what one forward of `model` runs, in evaluation and in training mode.
 
     Nothing is computed, no weight is read and no GPU is needed: the forward runs on tensors without data, at three
@@ -214,6 +217,8 @@ def _programs(model: torch.nn.Module, inputs: Any, runs: Any, mode: str,
     model.train(mode == "train")
 
     def run(n: Any, length: Any, watch: Any, last: bool = False) -> Any:
+        at = f", {runs.free.name} {length}" if length else ""
+        _progress.step(f"{mode} {precision or ''}".rstrip() + f", batch {n}{at}")
         x, kw = runs.inputs(inputs, n, length)
         if watch:
             return program_of(observe(model, x, kw, mode == "train", check_state=last, precision=precision))

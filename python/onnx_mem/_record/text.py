@@ -1,4 +1,4 @@
-"""Records <-> text, format `eager 1`. from_text(to_text(r)) == r. The grammar is in docs/recording.md.
+"""Records <-> text, format `eager 1`. from_text(to_text(r)) == r. The grammar is in docs/reference/record-format.md.
 
 Beyond the operators, lines say where a function of the user's begins and ends and what its backward runs, which part is
 checkpointed, and which value is the loss:
@@ -116,7 +116,8 @@ def to_text(record: Record) -> str:
         lines.append("batches " + " ".join(str(n) for n in record.batches if n is not None))
     for mode, p in record.programs.items():
         lines.append(f"program {mode}")
-        values, known = p["values"], set()
+        values: list[Any] = p["values"]
+        known = set()
         for i, v in enumerate(values):
             if v["kind"] in ("value", "gradient"):
                 continue

@@ -7,8 +7,7 @@ import os
 import tempfile
 from typing import Any
 
-from .._measure.step import Measured
-from .._measure.storages import Moment
+from .._measure.measured import Measured, Moment
 from .._program import run_json
 from .record import Record
 

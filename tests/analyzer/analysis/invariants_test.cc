@@ -131,7 +131,7 @@ void ExpectCheckpointInvariants(const std::string& path) {
   ASSERT_TRUE(plain.ok());
   EXPECT_EQ(plain->recompute_flops, 0);
   std::vector<std::string> modules;
-  for (const Node& node : lowered->graph.nodes) {
+  for (const FrameworkNode& node : lowered->graph.nodes) {
     const std::string top = node.module.substr(0, node.module.find('.'));
     if (!top.empty() && std::find(modules.begin(), modules.end(), top) == modules.end()) modules.push_back(top);
   }

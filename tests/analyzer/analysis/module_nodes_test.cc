@@ -16,9 +16,9 @@ std::vector<int32_t> In(const ModuleNodes& modules, std::string_view module) {
 
 // "layer1" holds layer1 and what is below it, not layer10 nor layer1-old; the root holds all, also what has no module.
 TEST(ModuleNodes, GoByWholePartsOfAPath) {
-  Graph graph;
+  FrameworkGraph graph;
   for (const char* module : {"layer1", "layer1.0.conv", "layer10", "layer1-old", "", "layer1.0"}) {
-    Node node;
+    FrameworkNode node;
     node.module = module;
     graph.nodes.Add(std::move(node));
   }

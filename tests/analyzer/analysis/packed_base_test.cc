@@ -3,7 +3,7 @@
 #include <string>
 
 #include "analyzer/analysis/enact.h"
-#include "analyzer/graph/verify_graph.h"
+#include "analyzer/graph/dag.h"
 #include "gtest/gtest.h"
 #include "tests/graph_text.h"
 

@@ -50,13 +50,14 @@ Bounded BoundsIn(Graph graph, const Workload& workload = {}) {
   absl::StatusOr<Enacted> enacted = EnactLowered(*lowered, workload.run);
   EXPECT_TRUE(enacted.ok()) << enacted.status();
   Bounded bounded{
-      .peak_bytes = TrainingPeak(*enacted, workload), .bounds = {}, .all = {}, .diagnostics = enacted->diagnostics};
+      .peak_bytes = *TrainingPeak(*enacted, workload), .bounds = {}, .all = {}, .diagnostics = enacted->diagnostics};
   absl::StatusOr<PeakBounds> bounds = BoundRun(
       *lowered, workload, {bounded.peak_bytes, true}, [&](const Run& run) { return Prepare(graph, run); },
       bounded.diagnostics);
   EXPECT_TRUE(bounds.ok()) << bounds.status();
   bounded.all = *bounds;
-  bounded.bounds = WithoutMargin(*bounds, bounded.peak_bytes, kUnlistedTraining);
+  bounded.bounds =
+      WithoutMargin(*bounds, bounded.peak_bytes, MarginOf(ListingOf(lowered->assumptions), /*training=*/true));
   return bounded;
 }
 
@@ -107,10 +108,20 @@ TEST(PeakBounds, AMarginOfItsKindIsInTheRangeOfEveryFile) {
   Graph graph = ParseGraph(kClassifier);
   const Bounded unlisted = BoundsIn(graph, workload);
   const int64_t percent = unlisted.peak_bytes / 100;
-  EXPECT_EQ(unlisted.all.low_bytes, unlisted.peak_bytes - kUnlistedTraining.less_percent * percent);
-  EXPECT_EQ(unlisted.all.high_bytes, unlisted.peak_bytes + kUnlistedTraining.more_percent * percent);
-  EXPECT_EQ(MarginText(/*lists_tensors=*/true, /*training=*/true),
-            absl::StrCat("-", kListedTraining.less_percent, " to +", kListedTraining.more_percent, " %"));
+  const Margin margin = MarginOf(Listing::kNone, /*training=*/true);
+  EXPECT_GT(margin.less_percent, 0);
+  EXPECT_EQ(unlisted.all.low_bytes, unlisted.peak_bytes - margin.less_percent * percent);
+  EXPECT_EQ(unlisted.all.high_bytes, unlisted.peak_bytes + margin.more_percent * percent);
+}
+
+// The more a file does not have, the more it may be off.
+TEST(PeakBounds, TheMarginIsLargerWhereTensorsAreMissing) {
+  for (const bool training : {false, true}) {
+    const Margin whole = MarginOf(Listing::kWhole, training), partly = MarginOf(Listing::kPartly, training);
+    EXPECT_GT(partly.more_percent, whole.more_percent);
+    EXPECT_GE(whole.less_percent, 1);
+  }
+  EXPECT_EQ(MarginText({.less_percent = 2, .more_percent = 9}), "-2 to +9 %");
 }
 
 TEST(PeakBounds, ASharedHeadLowersIt) {
@@ -164,7 +175,8 @@ std::pair<int64_t, int64_t> BoundsOfInference(std::string_view text, std::string
       *lowered, workload, {peak_bytes, true}, [&](const Run& run) { return Prepare(graph, run); },
       enacted->diagnostics);
   EXPECT_TRUE(bounds.ok()) << bounds.status();
-  const PeakBounds others = WithoutMargin(*bounds, peak_bytes, kUnlistedInference);
+  const PeakBounds others =
+      WithoutMargin(*bounds, peak_bytes, MarginOf(ListingOf(lowered->assumptions), /*training=*/false));
   return {others.low_bytes - peak_bytes, others.high_bytes - peak_bytes};
 }
 

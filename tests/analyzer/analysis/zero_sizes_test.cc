@@ -90,14 +90,12 @@ void EnactEveryWay(const Lowered& lowered) {
 
 // A graph of nothing but node `id` of `whole`, everything that it reads trained.
 Lowered Alone(const Lowered& whole, NodeId id) {
-  const Graph& graph = whole.graph;
+  const FrameworkGraph& graph = whole.graph;
   Lowered alone;
   const auto copy = [&](TensorIds& ids, bool made) {
     for (TensorId& old : ids) {
       if (!old.valid()) continue;
-      Tensor tensor = graph.tensors[old];
-      tensor.producer = {};
-      tensor.consumers.clear();
+      Tensor tensor = Unlinked(graph.tensors[old]);
       tensor.role = made ? TensorRole::kActivation : TensorRole::kInitializer;
       const bool trained = !made && IsFloating(tensor.dtype);
       alone.kinds.Add(made ? TensorKind::kActivation : trained ? TensorKind::kParameter : TensorKind::kBuffer);
@@ -106,7 +104,7 @@ Lowered Alone(const Lowered& whole, NodeId id) {
       (made ? alone.graph.outputs : alone.graph.initializers).push_back(old);
     }
   };
-  Node node = graph.nodes[id];
+  FrameworkNode node = graph.nodes[id];
   copy(node.inputs, /*made=*/false);
   copy(node.outputs, /*made=*/true);
   alone.graph.nodes.Add(std::move(node));
@@ -115,7 +113,7 @@ Lowered Alone(const Lowered& whole, NodeId id) {
 }
 
 // What tells two calls of an operator apart here: ranks and attributes.
-std::string KindOf(const Graph& graph, const Node& node) {
+std::string KindOf(const FrameworkGraph& graph, const FrameworkNode& node) {
   std::string text = node.op.str();
   for (const auto* ids : {&node.inputs, &node.outputs}) {
     absl::StrAppend(&text, " |");

@@ -9,9 +9,9 @@
 namespace onnx_mem::eager {
 namespace {
 
-Graph OneNode(std::string op, std::vector<Dims> inputs) {
-  Graph graph;
-  Node node;
+FrameworkGraph OneNode(std::string op, std::vector<Dims> inputs) {
+  FrameworkGraph graph;
+  FrameworkNode node;
   node.name = "/layer/Node";
   node.op = op;
   for (const Dims& dims : inputs) {
@@ -43,7 +43,7 @@ TEST(CheckOperatorsTest, RejectsMissingInputsAndTooFewDimensions) {
   EXPECT_EQ(CheckOperators(OneNode("conv", {{1, 3, 8, 8}})).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(CheckOperators(OneNode("relu", {})).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(CheckOperators(OneNode("max_pool", {{3, 8}})).code(), absl::StatusCode::kInvalidArgument);
-  Graph graph = OneNode("matmul", {{4, 4}, {4, 4}});
+  FrameworkGraph graph = OneNode("matmul", {{4, 4}, {4, 4}});
   graph.nodes[NodeId(0)].inputs[1] = TensorId();
   EXPECT_EQ(CheckOperators(graph).code(), absl::StatusCode::kInvalidArgument);
 }
@@ -77,7 +77,7 @@ void Enact(const OpRow& row, const std::vector<int>& ranks, int64_t size, const 
   std::vector<TensorRef> inputs;
   for (size_t i = 0; i + 1 < ranks.size(); ++i) inputs.push_back(run.Static({OfRank(ranks[i], size)}));
   const Dims result = OfRank(ranks.back(), size);
-  Node node;
+  FrameworkNode node;
   node.attributes = attributes;
   CallShape shape{.node = node, .inputs = {}, .output = &result};
   for (const TensorRef& input : inputs) shape.inputs.push_back(&input->dims);

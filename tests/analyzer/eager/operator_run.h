@@ -50,8 +50,8 @@ class OperatorRun {
   std::vector<TensorRef> Apply(std::string_view op, const std::vector<TensorRef>& inputs, const std::vector<Dims>& dims,
                                const Attributes& attributes = {}, DType dtype = DType::kFloat32) {
     // Autograd nodes point at the node that made them.
-    Graph& graph = graphs_.emplace_back();
-    Node& node = nodes_.emplace_back();
+    FrameworkGraph& graph = graphs_.emplace_back();
+    FrameworkNode& node = nodes_.emplace_back();
     node.op = op;
     node.attributes = attributes;
     for (const Dims& d : dims) {
@@ -126,8 +126,8 @@ class OperatorRun {
  private:
   Machine m_;
   std::vector<TensorRef> statics_;
-  std::deque<Graph> graphs_;
-  std::deque<Node> nodes_;
+  std::deque<FrameworkGraph> graphs_;
+  std::deque<FrameworkNode> nodes_;
 };
 
 }  // namespace onnx_mem::eager

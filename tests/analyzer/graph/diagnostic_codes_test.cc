@@ -19,7 +19,7 @@ constexpr Code kAll[] = {
 #undef CODE
 };
 
-constexpr char kPage[] = ONNX_MEM_SOURCE_DIR "/docs/diagnostics.md";
+constexpr char kPage[] = ONNX_MEM_SOURCE_DIR "/docs/reference/codes.md";
 
 std::string Page() {
   std::string text =
@@ -28,12 +28,11 @@ std::string Page() {
       "from\n"
       "version to version. `rewrite-NAME` is followed by the name that `--no-rewrite` takes. This page is written "
       "from\n"
-      "`analyzer/graph/diagnostic_codes.inc` (`ONNX_MEM_UPDATE_GOLDEN=1 ./scripts/test -R DiagnosticCodes`).\n\n"
-      "| code | what it tells |\n| --- | --- |\n";
+      "`analyzer/graph/diagnostic_codes.inc` (`ONNX_MEM_UPDATE_GOLDEN=1 ./scripts/test -R DiagnosticCodes`).\n\n";
   for (Code code : kAll) {
     const std::string meaning(MeaningOf(code));
-    absl::StrAppend(&text, "| `", std::string(NameOf(code)), code == Code::kRewrite ? "-NAME" : "", "` | ", meaning,
-                    " |\n");
+    absl::StrAppend(&text, "- `", std::string(NameOf(code)), code == Code::kRewrite ? "-NAME" : "", "`: ", meaning,
+                    "\n");
   }
   return text;
 }

@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "analyzer/graph/verify_graph.h"
+#include "analyzer/graph/dag.h"
 #include "gtest/gtest.h"
 
 namespace onnx_mem {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_replace.h"
+#include "analyzer/assume/choices/loose_parameters.h"
 #include "tests/analyzer/lower/graph_text.h"
 
 namespace onnx_mem {
@@ -34,6 +35,18 @@ TEST(FoldedExpressions, AreComputedWhereTheyAreRead) {
 TEST(FoldedExpressions, TensorsOfModulesStay) {
   const std::string text = absl::StrReplaceAll(kLayers, {{"unsqueeze_14", "m.mask_0"}, {"unsqueeze_18", "m.mask_1"}});
   EXPECT_EQ(LowerText(text).find("full"), std::string::npos);
+}
+
+// unsqueeze_14 = unsqueeze(weight): trained as the weight is.
+TEST(FoldedExpressions, MayBeOfParametersAndTrained) {
+  absl::StatusOr<Lowered> lowered = Lower(ParseGraph(kLayers), onnx_mem::Run());
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  EXPECT_TRUE(TrainComputed(*lowered));
+  const std::string dump = DumpLowered(*lowered);
+  EXPECT_TRUE(Has(dump, "identity(unsqueeze_14) -> unsqueeze_14/computed")) << dump;
+  EXPECT_TRUE(Has(dump, "identity(unsqueeze_18) -> unsqueeze_18/computed")) << dump;
+  for (TensorId id : lowered->graph.initializers) EXPECT_EQ(lowered->kinds[id], TensorKind::kParameter);
+  EXPECT_FALSE(TrainComputed(*lowered)) << "none is left";
 }
 
 }  // namespace

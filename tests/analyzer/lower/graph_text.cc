@@ -11,7 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "analyzer/exported/source_trace.h"
-#include "analyzer/graph/verify_graph.h"
+#include "analyzer/graph/dag.h"
 
 namespace onnx_mem {
 namespace {
@@ -196,7 +196,8 @@ std::string AttributeText(const Attribute& attribute) {
   return "?";
 }
 
-std::string NodeText(const Graph& graph, const Node& node, const std::vector<std::string>& attributes) {
+std::string NodeText(const FrameworkGraph& graph, const FrameworkNode& node,
+                     const std::vector<std::string>& attributes) {
   auto names = [&](const TensorIds& ids) {
     return absl::StrJoin(ids, ", ", [&](std::string* out, TensorId id) {
       absl::StrAppend(out, id.valid() ? graph.tensors[id].name : std::string("-"));
@@ -220,7 +221,8 @@ std::string DumpLowered(const Lowered& lowered, std::string_view attributes) {
   const std::vector<std::string> shown =
       absl::StrSplit(absl::string_view(attributes.data(), attributes.size()), ' ', absl::SkipEmpty());
   std::string text;
-  for (const Node& node : lowered.graph.nodes) absl::StrAppend(&text, NodeText(lowered.graph, node, shown), "\n");
+  for (const FrameworkNode& node : lowered.graph.nodes)
+    absl::StrAppend(&text, NodeText(lowered.graph, node, shown), "\n");
   for (TensorId id(0); lowered.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
     const std::string& name = lowered.graph.tensors[id].name;
     if (lowered.kinds[id] == TensorKind::kParameter) absl::StrAppend(&text, "parameter ", name, "\n");

@@ -86,6 +86,27 @@ TEST(LostCalls, AnEqualCallRunsAgain) {
   EXPECT_TRUE(Has(text, "cos(relu_1) -> cos")) << text;
 }
 
+// exp(bias) @ (exp(k) * v) / (exp(bias) @ exp(k)): exp(bias) has been computed, and the second exp(k) is the first.
+TEST(LostCalls, AnEqualCallRunsAgainBesideWhatTheExporterComputed) {
+  const std::string text = LowerText(R"(
+    input k float32 2x4x8
+    weight exp float32 1x4x4
+    node_exp_1 = Exp(k) -> exp_1 float32 2x4x8
+    @ namespace : Net/exp_1: aten.exp.default
+    @ pkg.torch.onnx.fx_node %exp_1 : [num_users=1] = call_function[target=aten.exp.default](args = (%k,), kwargs = {})
+    node_sin = Sin(exp_1) -> sin float32 2x4x8
+    @ namespace : Net/sin: aten.sin.default
+    @ pkg.torch.onnx.fx_node %sin : [num_users=1] = call_function[target=aten.sin.default](args = (%exp_1,), kwargs = {})
+    node_matmul = MatMul(exp, exp_1) -> matmul float32 2x4x8
+    @ namespace : Net/matmul: aten.matmul.default
+    @ pkg.torch.onnx.fx_node %matmul : [num_users=1] = call_function[target=aten.matmul.default](args = (%exp_2, %exp_3), kwargs = {})
+    node_add = Add(sin, matmul) -> y float32 2x4x8
+    output y
+  )");
+  EXPECT_TRUE(Has(text, "exp(k) -> exp_3\n")) << text;
+  EXPECT_TRUE(Has(text, ", exp_3) -> matmul")) << text;
+}
+
 // x += 0 is left out as well, and made nothing.
 TEST(LostCalls, ASumOfASumStaysOut) {
   const std::string text = LowerText(R"(

@@ -424,7 +424,7 @@ TEST(FoldedBatchNorm, RunsInTheModuleThatActivatesItsResult) {
   const absl::StatusOr<Lowered> lowered = Lower(graph, onnx_mem::Run());
   ASSERT_TRUE(lowered.ok());
   const auto norm = std::find_if(lowered->graph.nodes.begin(), lowered->graph.nodes.end(),
-                                 [](const Node& node) { return node.op == "batch_norm"; });
+                                 [](const FrameworkNode& node) { return node.op == "batch_norm"; });
   ASSERT_NE(norm, lowered->graph.nodes.end());
   EXPECT_EQ(norm->calls, (std::vector<std::string>{"mid", "mid.bn"}));
 }
@@ -442,7 +442,7 @@ TEST(FoldedBatchNorm, HasTheNumberThatIsMissingInItsSequential) {
   const absl::StatusOr<Lowered> lowered = Lower(graph, onnx_mem::Run());
   ASSERT_TRUE(lowered.ok());
   const auto norm = std::find_if(lowered->graph.nodes.begin(), lowered->graph.nodes.end(),
-                                 [](const Node& node) { return node.op == "batch_norm"; });
+                                 [](const FrameworkNode& node) { return node.op == "batch_norm"; });
   ASSERT_NE(norm, lowered->graph.nodes.end());
   EXPECT_EQ(norm->module, "d.1");
 }

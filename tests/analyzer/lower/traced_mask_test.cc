@@ -10,7 +10,7 @@ namespace onnx_mem {
 namespace {
 
 // scaled_dot_product_attention(q, k, v, mask) of a TorchScript file; `mask` makes "mask" of "le".
-std::string MaskedBy(const std::string& mask) {
+std::string AttentionMaskedBy(const std::string& mask) {
   constexpr char kText[] = R"(
     input q float32 2x4x16x8
     input k float32 2x4x16x8
@@ -42,19 +42,19 @@ std::string MaskedBy(const std::string& mask) {
 
 // result = q_idx.new_ones(()); result = result & (kv_idx <= q_idx)
 TEST(TracedMask, OneNumberAtItsBeginningTells) {
-  const std::string text = MaskedBy("/And = And(one, le) -> mask bool 1x1x16x16");
+  const std::string text = AttentionMaskedBy("/And = And(one, le) -> mask bool 1x1x16x16");
   EXPECT_TRUE(Has(text, "sdpa(q, k, v) -> y [attn] causal=1")) << text;
 }
 
 TEST(TracedMask, AMaskOfTwoTensorsIsTheModels) {
-  const std::string text = MaskedBy("/And = And(le, le) -> mask bool 1x1x16x16");
+  const std::string text = AttentionMaskedBy("/And = And(le, le) -> mask bool 1x1x16x16");
   EXPECT_TRUE(Has(text, "sdpa(q, k, v, mask) -> y [attn] causal=0")) << text;
 }
 
 // ... & (kv_idx > q_idx - window): 4 of 16 positions, or all of them.
 TEST(TracedMask, AWindowWithinTheSequenceIsThereInEveryRun) {
   const auto windowed = [](const std::string& window) {
-    return MaskedBy("/Sub = Sub(queries, " + window + R"() -> first float32 1x1x16x1
+    return AttentionMaskedBy("/Sub = Sub(queries, " + window + R"() -> first float32 1x1x16x1
     /Greater = Greater(keys, first) -> within bool 1x1x16x16
     /And = And(one, within) -> begun bool 1x1x16x16
     /And_1 = And(begun, le) -> mask bool 1x1x16x16)");

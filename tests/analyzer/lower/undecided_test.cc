@@ -64,5 +64,16 @@ TEST(Undecided, BuffersThatNobodyReadsAreAsLongAsTheTableOfPositions) {
   EXPECT_EQ(MostBytesOfBuffers({}, parsed, lowered), 0);
 }
 
+// register_buffer("pe", ...) that forward slices or does not read: a name is all that is left of it.
+TEST(Undecided, TablesThatNobodyReadsAreAsWideAsTheModel) {
+  const std::string signature = "# inputs\np_table_weight: PARAMETER target='table.weight'\n";
+  const Lowered lowered = LoweredOf(kPositions, signature);
+  const ProgramSignature parsed = ProgramSignature::Parse(signature);
+  constexpr int64_t kTable = 5000 * 8 * 4;
+  EXPECT_EQ(MostBytesOfBuffers({"low.pe", "high.pe"}, parsed, lowered), 2 * kTable);
+  EXPECT_EQ(MostBytesOfBuffers({"rotary.cached_freqs", "layers.0.rotary.cached_freqs"}, parsed, lowered), kTable)
+      << "one module that a layer holds, too";
+}
+
 }  // namespace
 }  // namespace onnx_mem

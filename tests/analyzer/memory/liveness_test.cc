@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/graph/verify_graph.h"
+#include "analyzer/graph/dag.h"
 #include "analyzer/memory/timeline.h"
 #include "analyzer/memory/verify_program.h"
 #include "gtest/gtest.h"
@@ -51,7 +51,6 @@ const LivenessRules& Rules() {
       .is_view = [](const Node& node) { return node.op == "view"; },
       .may_overwrite = nullptr,
       .weight_category = nullptr,
-      .module_of = nullptr,
   };
   return rules;
 }
@@ -166,15 +165,12 @@ TEST(ComputeLiveness, WeightsAreWhatTheRulesSay) {
     if (tensor.name == "axes") return std::nullopt;
     return tensor.name == "w" ? Category::kParameters : Category::kBuffers;
   };
-  rules.module_of = [](const Node&) { return "layer"; };
   const MemoryProgram program = ComputeLiveness(b.Finish({out}), rules);
   EXPECT_EQ(Lives(program),
             "x 4 [0, 1) inputs\n"
             "w 12 [0, 1) parameters\n"
             "running_mean 12 [0, 1) buffers\n"
             "out 4 [0, 1) transient_activations\n");
-  EXPECT_EQ(program.steps[StepId(0)].module, "layer");
-  EXPECT_EQ(program.buffers[BufferId(3)].module, "layer");
 }
 
 TEST(ComputeLiveness, OverwritesWhatNobodyReadsAnyMore) {

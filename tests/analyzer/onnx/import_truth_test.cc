@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "analyzer/graph/verify_graph.h"
+#include "analyzer/graph/dag.h"
 #include "analyzer/onnx/build/import.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"

@@ -1,7 +1,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/graph/verify_graph.h"
+#include "analyzer/graph/dag.h"
 #include "analyzer/onnx/build/import.h"
 #include "gtest/gtest.h"
 #include "onnx/onnx_pb.h"

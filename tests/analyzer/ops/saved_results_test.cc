@@ -23,7 +23,7 @@ Trial Try(const OpRow& row, const Dims& dims, size_t count, const Attributes& at
   OperatorRun run;
   std::vector<TensorRef> inputs;
   for (size_t i = 0; i < count; ++i) inputs.push_back(run.Static({dims}));
-  Node node;
+  FrameworkNode node;
   node.attributes = attributes;
   CallShape shape{.node = node, .inputs = {}, .output = &dims};
   for (const TensorRef& input : inputs) shape.inputs.push_back(&input->dims);

@@ -52,14 +52,14 @@ std::string TextOf(const Attribute& attribute) {
 
 // All that the executor and the reports are given, tensors by name.
 std::string Dump(const Lowered& lowered) {
-  const Graph& graph = lowered.graph;
+  const FrameworkGraph& graph = lowered.graph;
   const auto names = [&](const TensorIds& ids) {
     return absl::StrJoin(ids, ",", [&](std::string* out, TensorId id) {
       absl::StrAppend(out, id.valid() ? graph.tensors[id].name : std::string("-"));
     });
   };
   std::string text;
-  for (const Node& node : graph.nodes) {
+  for (const FrameworkNode& node : graph.nodes) {
     absl::StrAppend(&text, node.op.str(), "(", names(node.inputs), ") -> ", names(node.outputs), " ", node.name, " ",
                     absl::StrJoin(node.calls, ">"), " ", node.module, " ", node.framework_op);
     for (const auto& [key, value] : node.attributes) absl::StrAppend(&text, " ", key, "=", TextOf(value));

@@ -37,7 +37,7 @@ std::string Gunzip(const std::string& path) {
 }
 
 // "addmm:57" -> 57.
-int64_t LineOf(const Node& node) {
+int64_t LineOf(const FrameworkNode& node) {
   int64_t line = 0;
   EXPECT_TRUE(absl::SimpleAtoi(node.name.substr(node.name.rfind(':') + 1), &line));
   return line;
@@ -94,7 +94,7 @@ void CheckForward(const record::Record& record, bool training, const nlohmann::j
   int reported = 0;
   executor.SetObserver(
       [&](int32_t index, std::span<const eager::TensorRef>, std::span<const eager::TensorRef> outputs, StepId) {
-        const Node& node = lowered->graph.nodes[NodeId(index)];
+        const FrameworkNode& node = lowered->graph.nodes[NodeId(index)];
         if (!lines.contains(LineOf(node))) return;  // no operator
         const record::Line& line = *lines.at(LineOf(node));
         const std::string where =

@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/analysis/enact.h"
 #include "analyzer/eager/engine/op_table.h"
+#include "analyzer/graph/dag.h"
 #include "analyzer/graph/diagnostic.h"
-#include "analyzer/graph/verify_graph.h"
 #include "analyzer/record/aten_table.h"
 #include "analyzer/record/text.h"
 #include "gtest/gtest.h"
@@ -116,7 +116,7 @@ TEST(LowerRecord, LeavesOutWhatRunsOnTheHost) {
 TEST(LowerRecord, LeavesEmptyTensorsOutOfACat) {
   const Lowered lowered =
       LowerLines("%0 input x f32[B,4]\n%1 f32[0] = zeros [0]\n%2 f32[B,4] = cat [%1,%0] -1 drop %1\nreturn %2\n");
-  const Node& cat = lowered.graph.nodes[NodeId(1)];
+  const FrameworkNode& cat = lowered.graph.nodes[NodeId(1)];
   EXPECT_EQ(cat.op.str(), "cat");
   ASSERT_EQ(cat.inputs.size(), 1u);
   EXPECT_EQ(lowered.graph.tensors[cat.inputs[0]].name, "x");
@@ -171,7 +171,7 @@ TEST(LowerRecord, JoinsLinearLayersUnderAutocast) {
   onnx_mem::Run run;
   run.autocast = DType::kBFloat16;
   const Lowered lowered = LowerLines(kLayer, run);
-  const Node& node = lowered.graph.nodes[NodeId(1)];
+  const FrameworkNode& node = lowered.graph.nodes[NodeId(1)];
   EXPECT_EQ(node.op.str(), "linear");
   EXPECT_EQ(lowered.graph.tensors[node.inputs[1]].name, "fc.weight");
 }

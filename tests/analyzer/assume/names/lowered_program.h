@@ -25,7 +25,7 @@ class LoweredProgram {
 
   // `calls` as "a > a.b": the module calls around the operator.
   TensorId Run(std::string_view op, TensorIds inputs, std::string_view calls = "", Dims dims = {2, 4}) {
-    Node node;
+    FrameworkNode node;
     node.op = std::string(op);
     node.name = op;
     node.inputs = std::move(inputs);
@@ -59,7 +59,7 @@ class LoweredProgram {
       absl::StrAppend(&trace, "File \"net.py\", line 1, in forward\n    ", text, "\n");
     graph_.nodes[graph_.tensors[id].producer].source_trace = std::make_shared<const std::string>(trace);
   }
-  const Graph& graph() const { return graph_; }
+  const FrameworkGraph& graph() const { return graph_; }
 
   // Node index after which `id` is freed, with likely locals and with the certain rules alone.
   std::pair<int32_t, int32_t> Release(TensorId id) const {
@@ -80,7 +80,7 @@ class LoweredProgram {
     return graph_.tensors.Add(std::move(tensor));
   }
 
-  Graph graph_;
+  FrameworkGraph graph_;
 };
 
 }  // namespace onnx_mem::names

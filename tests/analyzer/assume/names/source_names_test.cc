@@ -32,6 +32,10 @@ class TracedCode : public LoweredProgram {
     const Calls calls(graph());
     return SourceNames(graph(), calls).HeldUntil(id);
   }
+  std::optional<int32_t> HeldAtMostUntil(TensorId id) const {
+    const Calls calls(graph());
+    return SourceNames(graph(), calls).HeldAtMostUntil(id);
+  }
 };
 
 TEST(SourceNames, ANameIsFreedWhenItIsAssignedAnew) {
@@ -153,6 +157,25 @@ TEST(SourceNames, TheLinesOverruleConventions) {
   p.Call("last", {y}, "return self.last(k)");                                // 4
   EXPECT_EQ(p.Release(q).first, 2) << "factors of a product usually keep their names";
   EXPECT_EQ(p.Release(k).first, 3);
+}
+
+// The body of rotate is not shown. What it made for itself has no name when it has returned.
+TEST(SourceNames, ResultsTakeTheNamesOfAStatement) {
+  const auto rotated = [](const std::string& line, bool reads_both) {
+    TracedCode p;
+    const TensorId q = p.Call("q", {p.input()}, "q = self.q(x)");  // 0
+    const TensorId k = p.Call("k", {p.input()}, "k = self.k(x)");  // 1
+    const TensorId a = p.Op("sin", {q}, line);                     // 2
+    const TensorId b = p.Op("add", {a, q}, line);                  // 3
+    const TensorId c = p.Op("cos", {k}, line);                     // 4
+    const TensorId d = p.Op("add", {c, k}, line);                  // 5
+    p.Op("matmul", {b, reads_both ? d : b}, "return q @ k");       // 6
+    return p.HeldAtMostUntil(a);
+  };
+  EXPECT_EQ(rotated("q, k = rotate(q, k)", true), 5);
+  EXPECT_EQ(rotated("q, k, angles = rotate(q, k)", true), std::nullopt) << "one of these may be the third";
+  EXPECT_EQ(rotated("q, k = rotate(q, k)", false), std::nullopt) << "k may be any of them";
+  EXPECT_EQ(rotated("self.q, k = rotate(q, k)", true), std::nullopt);
 }
 
 }  // namespace

@@ -1,0 +1,60 @@
+#include "analyzer/parallel/data_parallel.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/graph/status_macros.h"
+#include "analyzer/memory/verify_program.h"
+#include "analyzer/parallel/strategies.h"
+
+namespace onnx_mem {
+namespace {
+
+using Strategy = absl::StatusOr<LocalStep> (*)(const SpreadInput& input);
+
+Strategy StrategyOf(DataParallel data) {
+  switch (data) {
+    case DataParallel::kNone: break;
+    case DataParallel::kDdp: return SpreadDdp;
+    case DataParallel::kZero1: return SpreadZero1;
+    case DataParallel::kFsdp: return SpreadFsdp;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Run EnactedRun(Run run, const RankLayout& layout) {
+  if (layout.data != DataParallel::kFsdp) return run;
+  run.accumulate = 1;
+  if (layout.unsharded_type) run.dtype = layout.unsharded_type;
+  return run;
+}
+
+std::vector<TrainedParameter> WholeParameters(const Enacted& enacted) {
+  std::vector<TrainedParameter> trained;
+  for (const Parameter& p : enacted.parameters) {
+    if (!p.has_gradient) continue;
+    trained.push_back({p.name, p.bytes, *NumElements(Shape(p.dims)), p.dims, p.dtype});
+  }
+  return trained;
+}
+
+LocalStep WholeStep(const Enacted& enacted) { return {enacted.program, WholeParameters(enacted)}; }
+
+absl::StatusOr<LocalStep> SpreadStep(const Enacted& enacted, const Run& run, const RankLayout& layout) {
+  const Strategy strategy = StrategyOf(layout.data);
+  if (strategy == nullptr) return WholeStep(enacted);
+  const int64_t ranks = layout.ranks * layout.replicas;
+  if (layout.rank && (*layout.rank < 0 || *layout.rank >= ranks)) {
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
+                       absl::StrCat("--rank ", *layout.rank, ": there are ", ranks, " ranks, 0 to ", ranks - 1));
+  }
+  const StepFacts facts = FactsOf(enacted);
+  ASSIGN_OR_RETURN(LocalStep step, strategy({enacted, facts, run, layout}));
+  RETURN_IF_ERROR(VerifyProgram(step.program));
+  return step;
+}
+
+}  // namespace onnx_mem

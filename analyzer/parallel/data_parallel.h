@@ -1,0 +1,39 @@
+// A training step of one rank where every rank has its share of the batch: what was enacted on one card, with
+// parameters, gradients and what the optimizer sees as the strategy leaves them, and with the buffers that it adds.
+// Source of the rules: torch 2.15, distributed/fsdp/_fully_shard/, nn/parallel/distributed.py,
+// distributed/optim/zero_redundancy_optimizer.py.
+#ifndef ONNX_MEM_ANALYZER_PARALLEL_DATA_PARALLEL_H_
+#define ONNX_MEM_ANALYZER_PARALLEL_DATA_PARALLEL_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analyzer/analysis/enact.h"
+#include "analyzer/eager/optimizer/optimizer.h"
+#include "analyzer/memory/program.h"
+#include "analyzer/run/layout.h"
+#include "analyzer/run/run.h"
+
+namespace onnx_mem {
+
+// A step before its optimizer, and what the optimizer sees.
+struct LocalStep {
+  MemoryProgram program;
+  std::vector<TrainedParameter> trained;
+};
+
+// What is enacted for `layout`: its strategies read a step of one micro-batch, in the type of FSDP's unsharded
+// parameters. `accumulate` of the run is theirs to replay.
+Run EnactedRun(Run run, const RankLayout& layout);
+
+// `enacted`: EnactedRun's. `run`: as the question has it. Errors (bad-layout): no unit matches, a rank there is not.
+absl::StatusOr<LocalStep> SpreadStep(const Enacted& enacted, const Run& run, const RankLayout& layout);
+
+// The same on one card.
+LocalStep WholeStep(const Enacted& enacted);
+std::vector<TrainedParameter> WholeParameters(const Enacted& enacted);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_PARALLEL_DATA_PARALLEL_H_

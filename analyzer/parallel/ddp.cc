@@ -1,0 +1,130 @@
+// DistributedDataParallel, and ZeroRedundancyOptimizer on top of it.
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <queue>
+#include <utility>
+
+#include "analyzer/graph/status_macros.h"
+#include "analyzer/parallel/strategies.h"
+
+namespace onnx_mem {
+namespace {
+
+// Buckets are flat, without padding, and there from construction to the end, whatever their number.
+Buffer BucketsOf(const StepFacts& facts) {
+  Buffer buckets;
+  buckets.name = "DDP's buckets";
+  buckets.category = Category::kCommunication;
+  buckets.kept_by = "kept by DistributedDataParallel between steps";
+  for (const OwnedParameter& p : facts.parameters) {
+    if (p.trained) buckets.bytes += p.bytes;
+  }
+  return buckets;
+}
+
+// One flat copy of all buffers before each forward (_sync_module_buffers).
+int64_t BroadcastBytes(const MemoryProgram& program) {
+  int64_t bytes = 0;
+  for (const Buffer& buffer : program.buffers) {
+    // A constant of the forward's code is no buffer of a module.
+    if (buffer.category == Category::kBuffers && !buffer.name.starts_with("const")) bytes += buffer.bytes;
+  }
+  return bytes;
+}
+
+bool IsStatic(const MemoryProgram& program, const Buffer& buffer) {
+  const bool of_model = buffer.category == Category::kParameters || buffer.category == Category::kBuffers ||
+                        buffer.category == Category::kInputs || buffer.category == Category::kGradients;
+  return of_model && buffer.begin == StepId(0) && buffer.end == program.steps.next_id();
+}
+
+// With bucket views a gradient is gone when it has been copied into its bucket, of which it is a view then. Micro-steps
+// before the last one (no_sync) keep ordinary gradients.
+StepId EndOf(const SpreadInput& input, BufferId id) {
+  const Buffer& buffer = input.enacted.program.buffers[id];
+  if (!input.layout.bucket_view || input.run.accumulate > 1) return buffer.end;
+  const auto arrived = input.facts.arrivals.find(id);
+  if (arrived == input.facts.arrivals.end() || buffer.category != Category::kGradients) return buffer.end;
+  return std::min(buffer.end, StepId(arrived->second.step.value() + 1));
+}
+
+}  // namespace
+
+absl::StatusOr<LocalStep> SpreadDdp(const SpreadInput& input) {
+  const MemoryProgram& program = input.enacted.program;
+  LocalStep step = WholeStep(input.enacted);
+  const int64_t broadcast_bytes = BroadcastBytes(program);
+  const int32_t shift = broadcast_bytes > 0 ? 1 : 0;
+  MemoryProgram& local = step.program;
+  local = MemoryProgram();
+  if (shift > 0) {
+    Step sync;
+    sync.op = "broadcast";
+    local.steps.Add(std::move(sync));
+  }
+  for (const Step& each : program.steps) local.steps.Add(each);
+  const StepId end = local.steps.next_id();
+  Buffer buckets = BucketsOf(input.facts);
+  buckets.begin = StepId(0);
+  buckets.end = end;
+  local.buffers.Add(std::move(buckets));
+  if (shift > 0) {
+    Buffer flat;
+    flat.name = "flat copy of the buffers";
+    flat.category = Category::kCommunication;
+    flat.bytes = broadcast_bytes;
+    flat.begin = StepId(0);
+    flat.end = StepId(1);
+    local.buffers.Add(std::move(flat));
+  }
+  for (BufferId id(0); program.buffers.contains(id); id = BufferId(id.value() + 1)) {
+    Buffer buffer = program.buffers[id];
+    buffer.end = StepId(EndOf(input, id).value() + shift);
+    buffer.begin = IsStatic(program, program.buffers[id]) ? StepId(0) : StepId(buffer.begin.value() + shift);
+    local.buffers.Add(std::move(buffer));
+  }
+  return step;
+}
+
+namespace {
+
+// _partition_parameters: largest first, each to the rank that has the fewest elements so far.
+std::vector<int64_t> RanksOf(const std::vector<TrainedParameter>& trained, int64_t ranks,
+                             std::vector<int64_t>& elements) {
+  std::vector<size_t> order(trained.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return trained[a].elements > trained[b].elements; });
+  elements.assign(static_cast<size_t>(ranks), 0);
+  using Share = std::pair<int64_t, int64_t>;  // elements, rank: the first one of those that have the fewest
+  std::priority_queue<Share, std::vector<Share>, std::greater<>> shares;
+  for (int64_t rank = 0; rank < ranks; ++rank) shares.emplace(0, rank);
+  std::vector<int64_t> owner(trained.size());
+  for (const size_t i : order) {
+    const int64_t rank = shares.top().second;
+    shares.pop();
+    owner[i] = rank;
+    elements[static_cast<size_t>(rank)] += trained[i].elements;
+    shares.emplace(elements[static_cast<size_t>(rank)], rank);
+  }
+  return owner;
+}
+
+}  // namespace
+
+absl::StatusOr<LocalStep> SpreadZero1(const SpreadInput& input) {
+  ASSIGN_OR_RETURN(LocalStep step, SpreadDdp(input));
+  std::vector<int64_t> elements;
+  const std::vector<int64_t> owner = RanksOf(step.trained, input.layout.ranks, elements);
+  const int64_t rank =
+      input.layout.rank.value_or(std::max_element(elements.begin(), elements.end()) - elements.begin());
+  std::vector<TrainedParameter> own;
+  for (size_t i = 0; i < owner.size(); ++i) {
+    if (owner[i] == rank) own.push_back(std::move(step.trained[i]));
+  }
+  step.trained = std::move(own);
+  return step;
+}
+
+}  // namespace onnx_mem
