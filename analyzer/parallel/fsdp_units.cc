@@ -117,9 +117,9 @@ std::vector<std::string> RepeatedModules(const StepFacts& facts) {
   std::vector<std::string> blocks;
   for (const auto& [stem, siblings] : by_stem) {
     if (siblings.size() < 2) continue;
-    const bool inside = std::any_of(blocks.begin(), blocks.end(), [&](const std::string& outer) {
-      return siblings.front() != outer && IsInside(siblings.front(), outer);
-    });
+    const bool inside = std::any_of(
+        blocks.begin(), blocks.end(),
+        [&first = siblings.front()](const std::string& outer) { return first != outer && IsInside(first, outer); });
     if (!inside) blocks.insert(blocks.end(), siblings.begin(), siblings.end());
   }
   return blocks;

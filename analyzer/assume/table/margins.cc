@@ -11,28 +11,28 @@ namespace onnx_mem {
 namespace {
 
 struct MarginRow {
-  Listing listing;
+  FileListing listing;
   Margin training;
   Margin inference;
 };
 
 constexpr auto kMargins = std::to_array<MarginRow>({
-    {Listing::kWhole, {.less_percent = 4, .more_percent = 1}, {.less_percent = 1, .more_percent = 1}},
-    {Listing::kPartly, {.less_percent = 4, .more_percent = 8}, {.less_percent = 1, .more_percent = 6}},
-    {Listing::kNone, {.less_percent = 1, .more_percent = 9}, {.less_percent = 1, .more_percent = 5}},
+    {FileListing::kWhole, {.less_percent = 4, .more_percent = 1}, {.less_percent = 1, .more_percent = 1}},
+    {FileListing::kPartly, {.less_percent = 4, .more_percent = 8}, {.less_percent = 1, .more_percent = 6}},
+    {FileListing::kNone, {.less_percent = 1, .more_percent = 9}, {.less_percent = 1, .more_percent = 5}},
 });
 
 }  // namespace
 
-Listing ListingOf(const std::vector<std::string>& assumptions) {
+FileListing ListingOf(const std::vector<std::string>& assumptions) {
   const auto has = [&](std::string_view mark) {
     return std::find(assumptions.begin(), assumptions.end(), mark) != assumptions.end();
   };
-  if (!has(kTensorsListed)) return Listing::kNone;
-  return has(kTensorsMissing) ? Listing::kPartly : Listing::kWhole;
+  if (!has(kTensorsListed)) return FileListing::kNone;
+  return has(kTensorsMissing) ? FileListing::kPartly : FileListing::kWhole;
 }
 
-Margin MarginOf(Listing listing, bool training) {
+Margin MarginOf(FileListing listing, bool training) {
   const auto* row =
       std::find_if(kMargins.begin(), kMargins.end(), [&](const MarginRow& r) { return r.listing == listing; });
   return training ? row->training : row->inference;

@@ -27,12 +27,12 @@ struct Margin {
 
 // What a file tells of the module's tensors: it has all that it lists (dynamo's), it lists some that it has not, which
 // the exporter computed with or nobody reads, or it lists none (TorchScript's).
-enum class Listing : uint8_t { kWhole, kPartly, kNone };
+enum class FileListing : uint8_t { kWhole, kPartly, kNone };
 
 // By Lowered::assumptions.
-Listing ListingOf(const std::vector<std::string>& assumptions);
+FileListing ListingOf(const std::vector<std::string>& assumptions);
 
-Margin MarginOf(Listing listing, bool training);
+Margin MarginOf(FileListing listing, bool training);
 
 // "-1 to +9 %"
 std::string MarginText(const Margin& margin);

@@ -108,7 +108,7 @@ TEST(PeakBounds, AMarginOfItsKindIsInTheRangeOfEveryFile) {
   Graph graph = ParseGraph(kClassifier);
   const Bounded unlisted = BoundsIn(graph, workload);
   const int64_t percent = unlisted.peak_bytes / 100;
-  const Margin margin = MarginOf(Listing::kNone, /*training=*/true);
+  const Margin margin = MarginOf(FileListing::kNone, /*training=*/true);
   EXPECT_GT(margin.less_percent, 0);
   EXPECT_EQ(unlisted.all.low_bytes, unlisted.peak_bytes - margin.less_percent * percent);
   EXPECT_EQ(unlisted.all.high_bytes, unlisted.peak_bytes + margin.more_percent * percent);
@@ -117,7 +117,7 @@ TEST(PeakBounds, AMarginOfItsKindIsInTheRangeOfEveryFile) {
 // The more a file does not have, the more it may be off.
 TEST(PeakBounds, TheMarginIsLargerWhereTensorsAreMissing) {
   for (const bool training : {false, true}) {
-    const Margin whole = MarginOf(Listing::kWhole, training), partly = MarginOf(Listing::kPartly, training);
+    const Margin whole = MarginOf(FileListing::kWhole, training), partly = MarginOf(FileListing::kPartly, training);
     EXPECT_GT(partly.more_percent, whole.more_percent);
     EXPECT_GE(whole.less_percent, 1);
   }
