@@ -30,7 +30,7 @@ enum class Device { kGpu, kCpu };
 struct Workload {
   Bindings bindings;
   Mode mode = Mode::kBoth;
-  Run run;        // `training` is set by Study
+  Run run;            // `training` is set by Study
   RankLayout layout;  // of a training step
   Optimizer optimizer;
   std::string allocator = "pytorch";  // a row of analyzer/allocators

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/analysis/kept_gradients.h"
 #include "analyzer/analysis/segments.h"
 #include "analyzer/eager/engine/autograd.h"
 #include "analyzer/eager/engine/executor.h"
@@ -117,41 +118,6 @@ struct Setting {
   TensorIds loss_outputs = {};
 };
 
-// The gradient that a micro-step left to the next one.
-struct KeptGradient {
-  TensorId parameter;
-  std::string name;
-  int64_t bytes = 0;  // of its storage
-  Dims dims;
-  DType dtype = DType::kUnknown;
-};
-
-std::vector<KeptGradient> KeptGradients(Machine& m, const Executor& executor) {
-  std::vector<KeptGradient> kept;
-  std::unordered_map<const eager::EagerTensor*, TensorIds> ids;
-  for (TensorId id : executor.parameters()) ids[executor.value(id).get()].push_back(id);
-  for (const auto& [parameter, grad] : m.gradients()) {
-    for (TensorId id : ids[parameter]) {
-      const std::string& name = m.recorder().program().buffers[grad->storage->buffer].name;
-      kept.push_back({id, name, grad->storage->bytes, grad->dims, grad->dtype});
-    }
-  }
-  return kept;
-}
-
-// Gives the parameters their gradients of an earlier micro-step.
-void TakeOver(const std::vector<KeptGradient>& gradients, Machine& m, const Executor& executor) {
-  for (const KeptGradient& gradient : gradients) {
-    auto t = std::make_shared<eager::EagerTensor>();
-    t->dims = gradient.dims;
-    t->strides = eager::ContiguousStrides(t->dims);
-    t->dtype = gradient.dtype;
-    t->storage =
-        m.recorder().AllocateStatic(Category::kGradients, gradient.name, gradient.bytes, gradient.dims, gradient.dtype);
-    m.HasGradient(executor.value(gradient.parameter), std::move(t));
-  }
-}
-
 void AllocateStatics(Executor& executor, const Setting& setting) {
   const Run& run = setting.run;
   executor.AllocateStatics(
@@ -174,6 +140,7 @@ void AllocateStatics(Executor& executor, const Setting& setting) {
 void Parameters(const Machine& m, const Executor& executor, const FrameworkGraph& graph, Enacted& result) {
   std::unordered_set<const eager::EagerTensor*> with_gradient;
   for (const auto& [parameter, grad] : m.gradients()) with_gradient.insert(parameter);
+  for (const eager::Arrival& a : m.arrivals()) result.arrivals.push_back({a.parameter, a.gradient, a.step});
   result.parameters.reserve(executor.parameters().size());
   for (TensorId id : executor.parameters()) {
     const Tensor& tensor = graph.tensors[id];
@@ -284,7 +251,6 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
   m.BeginStep(loss != nullptr ? "end of backward" : "end of forward");
   result.host_peak_bytes = m.recorder().host_peak_bytes();
   Parameters(m, executor, graph, result);
-  for (const eager::Arrival& a : m.arrivals()) result.arrivals.push_back({a.parameter, a.gradient, a.step});
   gradients = KeptGradients(m, executor);
   for (const Buffer& buffer : m.recorder().program().buffers) {
     if (buffer.category == Category::kBuffers) result.buffer_bytes += buffer.bytes;

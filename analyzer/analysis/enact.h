@@ -22,7 +22,7 @@ struct Parameter {
   std::string name;       // of the module's attribute, as far as the file tells
   std::string file_name;  // of the tensor in the file, where there is one
   std::string module;
-  BufferId buffer = {};   // of the program
+  BufferId buffer = {};  // of the program
   Dims dims;
   DType dtype = DType::kUnknown;
   int64_t bytes = 0;
