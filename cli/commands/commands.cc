@@ -27,9 +27,7 @@ constexpr auto kCommandRows = std::to_array<CommandRow>({
     {"plan", "MODEL", 0, 1, "what to run again in training so that it fits a budget",
      "plan resnet.onnx -b 64 --budget 4GiB|checkpoints that fit it\n", kPlanCommand, "onnx", nullptr, RunPlan},
     {"fit", "MODEL", 1, 1, "the largest batch that fits a card; what makes a batch fit",
-     "fit gpt2.onnx --gpu \"RTX 4090\"|largest batch that fits\n"
-     "fit resnet.onnx -b 256 --gpu T4|what would make it fit?\n",
-     kFitCommand, "onnx", nullptr, RunFit},
+     "fit resnet.onnx -b 256 --gpu T4|largest batch; what helps\n", kFitCommand, "onnx", nullptr, RunFit},
     {"explain", "SNAPSHOT [MODEL]", 1, 2, "who holds the memory of a run that ended: a snapshot of PyTorch's allocator",
      "explain snapshot.pickle|out of memory: who holds it?\n", kExplainCommand, "pickle onnx", nullptr, RunExplain},
     {"gpus", "[NAME|local]", 0, 8, "the cards that --gpu knows, or those of a name; local: those in this machine", "",

@@ -49,8 +49,8 @@ absl::StatusOr<Answer> RunExplain(const Options& options) {
     ASSIGN_OR_RETURN(const AllocatorSnapshot snapshot, ReadSnapshot(explained->path));
     explained->explanation = Explain(snapshot);
   }
-  Answer answered;
-  Report& report = answered.report;
+  Answer answer;
+  Report& report = answer.report;
   report.command = options.command;
   report.top = options.top.value_or(kDefaultTop);
   report.top_given = options.top.has_value();
@@ -60,7 +60,7 @@ absl::StatusOr<Answer> RunExplain(const Options& options) {
   if (options.operands.size() > 1) RETURN_IF_ERROR(AddModel(options, explained->explanation, report));
   report.part = ExplainPart(std::move(explained));
   RETURN_IF_ERROR(WriteExports(report, options));
-  return Shown(std::move(answered), options);
+  return Shown(std::move(answer), options);
 }
 
 }  // namespace onnx_mem

@@ -10,8 +10,8 @@
 #include "analyzer/eager/optimizer/optimizer.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
-#include "cli/options/option_choices.h"
 #include "cli/options/layout_values.h"
+#include "cli/options/option_choices.h"
 #include "cli/options/option_values.h"
 #include "planner/measure/plan.h"
 #include "report/parts/formats.h"
@@ -126,7 +126,8 @@ std::vector<std::string> ChoicesOf(const OptionRow& row) {
     const size_t end = std::min(row.value.find('|', begin), row.value.size());
     const std::string_view word = row.value.substr(begin, end - begin);
     // A word all in capitals stands for anything; "MiB" and "B" are words to type.
-    const bool placeholder = word == "P" || word == "P[:REGEX]" || word == "REGEX" || word == "SIZE" || word == "P%";
+    const bool placeholder = word == "P" || word == "P[:REGEX]" || word == "REGEX" || word == "SIZE" || word == "P%" ||
+                             word == "RANK" || word == "RANKS";
     if (!placeholder) choices.emplace_back(word);
     begin = end + 1;
   }

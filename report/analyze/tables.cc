@@ -219,8 +219,11 @@ Table CategoryTable(const Analysis& analysis) {
               {},
               1};
   for (size_t c = 0; c < kNumCategories; ++c) {
-    Row row = {std::string(NameOf(static_cast<Category>(c))), {}, {}};
-    if (analysis.training()) row[1] = analysis.training()->timeline.at_peak[c];
+    const auto category = static_cast<Category>(c);
+    Row row = {std::string(NameOf(category)), {}, {}};
+    const int64_t in_training = analysis.training() ? analysis.training()->timeline.at_peak[c] : 0;
+    if (IsOfLayout(category) && in_training == 0) continue;
+    if (analysis.training()) row[1] = in_training;
     if (analysis.inference()) row[2] = analysis.inference()->timeline.at_peak[c];
     table.rows.push_back(std::move(row));
   }

@@ -97,17 +97,21 @@ int64_t WidthOfModel(const Lowered& lowered) {
   return width;
 }
 
-// "cached_freqs", "pe", "cos_cached": of positions, a row each. One that a module hands to others has a name in each.
-bool IsTableOfPositions(std::string_view name, const std::vector<std::string>& all) {
+// "cached_freqs", "pe", "cos_cached": of positions, a row each.
+bool IsTableOfPositions(std::string_view name) {
   constexpr auto kTables =
       std::to_array<std::string_view>({"pe", "freqs", "cos", "sin", "cached", "embed", "embeddings"});
   const std::string_view last = name.substr(name.rfind('.') + 1);
-  const bool is_table = std::any_of(kTables.begin(), kTables.end(), [&](std::string_view word) {
+  return std::any_of(kTables.begin(), kTables.end(), [&](std::string_view word) {
     return last == word || last.ends_with(std::string("_").append(word)) || last.starts_with(std::string(word) + "_");
   });
-  return is_table && std::none_of(all.begin(), all.end(), [&](const std::string& other) {
-           return other.size() < name.size() && name.ends_with(std::string(".").append(other));
-         });
+}
+
+// A buffer of a module that is handed to others has a name in each: `name` is one behind the first.
+bool IsHandedOn(std::string_view name, const std::vector<std::string>& all) {
+  return std::any_of(all.begin(), all.end(), [&](const std::string& other) {
+    return other.size() < name.size() && name.ends_with(std::string(".").append(other));
+  });
 }
 
 bool EndsWithAny(std::string_view name, std::initializer_list<std::string_view> ends) {
@@ -125,8 +129,8 @@ int64_t MostBytesOfBuffers(const std::vector<std::string>& names, const ProgramS
   const int64_t positions = kMostPositions * std::max(WidthOfModel(lowered), computed.longest_row);
   int64_t bytes = 0;
   for (const std::string& name : names) {
-    if (IsTableOfPositions(name, names)) {
-      bytes += kNumberBytes * positions;
+    if (IsTableOfPositions(name)) {
+      if (!IsHandedOn(name, names)) bytes += kNumberBytes * positions;
     } else if (EndsWithAny(name, {"ids", "positions"})) {
       bytes += kIndexBytes * std::max(rows, computed.longest_row);
     } else if (EndsWithAny(name, {"index", "indices"})) {

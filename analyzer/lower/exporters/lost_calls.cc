@@ -67,7 +67,11 @@ bool IsNamed(const Lowering& lowering, const ProgramCall& call, TensorId id) {
   const auto reads = [&](absl::string_view name) {
     return std::find(call.reads.begin(), call.reads.end(), name) != call.reads.end();
   };
-  if (reads(draft.tensor(id).name)) return true;
+  const std::string& name = draft.tensor(id).name;
+  // A parameter, a buffer and a constant of the root are placeholders with a letter before their name.
+  for (const std::string_view before : {"", "p_", "b_", "c_"}) {
+    if (reads(absl::StrCat(std::string(before), name))) return true;
+  }
   const NodeId maker = draft.producer(id);
   if (!maker.valid()) return false;
   const FrameworkNode& node = draft.node(maker);

@@ -115,8 +115,8 @@ void ExpectInvariants(const std::string& path) {
   ExpectInsideBounds(model->graph, first->inference()->peak_bytes);
   const absl::StatusOr<Analysis> second = Study(*model).Ask(workload);
   ASSERT_TRUE(second.ok());
-  EXPECT_EQ(first->training()->program, second->training()->program);
-  EXPECT_EQ(first->inference()->program, second->inference()->program);
+  EXPECT_EQ(*first->training()->program, *second->training()->program);
+  EXPECT_EQ(*first->inference()->program, *second->inference()->program);
 }
 
 // Every module that is one run of nodes and saves something, checkpointed alone.
