@@ -1,5 +1,6 @@
 // What a running model did: the operators below autograd in order, when Python releases each value, module
-// calls, spans of user code. A plain copy of the text (docs/reference/record-format.md has the format), sizes not yet numbers.
+// calls, spans of user code. A plain copy of the text (docs/reference/record-format.md has the format), sizes not yet
+// numbers.
 #ifndef ONNX_MEM_ANALYZER_RECORD_RECORD_H_
 #define ONNX_MEM_ANALYZER_RECORD_RECORD_H_
 

@@ -1,5 +1,6 @@
 // A size of a recorded program: m * B + c for the batch B. m and c are rational numbers; where the record has a second
-// free size S (docs/reference/record-format.md), sums of multiples of 1, S, S * S, and R: S rounded up to a multiple of 32.
+// free size S (docs/reference/record-format.md), sums of multiples of 1, S, S * S, and R: S rounded up to a multiple
+// of 32.
 //
 //   "64"  "B"  "3B"  "2B+1"  "1/2B"  "-B+4"  "4BSS+BS-S"  "4R"
 #ifndef ONNX_MEM_ANALYZER_RECORD_SIZE_H_

@@ -90,7 +90,11 @@ absl::Status SetReshard(std::string_view text, Options& options) {
 absl::Status SetRank(std::string_view text, Options& options) {
   options.workload.layout.rank.reset();
   if (SameWord(text, "worst")) return absl::OkStatus();
-  ASSIGN_OR_RETURN(options.workload.layout.rank, ParseCount(text));
+  const absl::StatusOr<int64_t> rank = ParseCount(text);
+  if (!rank.ok() || *rank < 0) {
+    return UsageError(absl::StrFormat("'%s' is no rank", text), {"try: --rank 0, or --rank worst"});
+  }
+  options.workload.layout.rank = *rank;
   return absl::OkStatus();
 }
 

@@ -86,9 +86,9 @@ using Sizes = std::map<std::string, int64_t>;                // of dimensions
 using Shapes = std::map<std::string, std::vector<int64_t>>;  // of inputs
 
 // A question about a model: how it runs and where. The members are the rows of question.inc, each with its type, name
-// and default, the option that it is on the command line and what it means; docs/reference/options.md is the same as a page.
-// What the file does not say has the command's default; what the command of a question does not take, as compare no
-// card, is an error (usage).
+// and default, the option that it is on the command line and what it means; docs/reference/options.md is the same as a
+// page. What the file does not say has the command's default; what the command of a question does not take, as compare
+// no card, is an error (usage).
 //
 //   std::vector<int64_t> batches;       // --batch: several: a run each; none: the file's, else 1
 //   std::string optimizer = "adam";     // --optimizer
