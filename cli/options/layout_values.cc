@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_format.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/graph/suggest.h"
 #include "cli/options/option_values.h"
 
 namespace onnx_mem {
@@ -92,7 +93,9 @@ absl::Status SetRank(std::string_view text, Options& options) {
   if (SameWord(text, "worst")) return absl::OkStatus();
   const absl::StatusOr<int64_t> rank = ParseCount(text);
   if (!rank.ok() || *rank < 0) {
-    return UsageError(absl::StrFormat("'%s' is no rank", text), {"try: --rank 0, or --rank worst"});
+    const std::string near = DidYouMean(text, {"worst"});
+    return UsageError(absl::StrFormat("'%s' is no rank", text),
+                      {near.empty() ? "try: --rank 0, or --rank worst" : near});
   }
   options.workload.layout.rank = *rank;
   return absl::OkStatus();
