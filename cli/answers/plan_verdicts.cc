@@ -31,8 +31,7 @@ absl::StatusOr<PlannedNeed> NeedWith(Study& study, Workload workload, const Modu
 
 class Holding {
  public:
-  Holding(Study& study, const Workload& workload, const PlanPart& part)
-      : study_(study), workload_(workload), part_(part) {
+  Holding(Study& study, const Workload& workload, const PlanPart& part) : study_(study), workload_(workload) {
     plan_ = Chosen(part.answer);
     if (plan_ == nullptr && !part.answer.plans.empty()) plan_ = &LeastOf(part.answer.plans);
   }
@@ -54,7 +53,6 @@ class Holding {
  private:
   Study& study_;
   const Workload& workload_;
-  const PlanPart& part_;
   const ModulePlan* plan_ = nullptr;
 };
 
