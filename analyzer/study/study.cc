@@ -4,7 +4,9 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/timeline.h"
 #include "analyzer/parallel/data_parallel.h"
@@ -96,6 +98,19 @@ absl::StatusOr<Lowered> LowerFound(const Graph& graph, std::optional<Source>& so
   return Prepare(*source, run);
 }
 
+// A run in the type of FSDP's unsharded parameters does not tell which of them had another one before: `plain` is the
+// model as it is.
+absl::Status CheckUnshardedType(const Lowered& plain, DType unsharded) {
+  for (TensorId id(0); plain.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
+    const Tensor& tensor = plain.graph.tensors[id];
+    if (plain.kinds[id] != TensorKind::kParameter || tensor.dtype != unsharded) continue;
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
+                       absl::StrCat("--fsdp-dtype: '", tensor.name, "' has this type already"),
+                       {"try: the same without --fsdp-dtype"});
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 Study::Study(ImportedModel model)
@@ -125,6 +140,10 @@ absl::StatusOr<Shared<Lowered>> Study::Lower(const Bindings& bindings, const Run
 absl::StatusOr<Shared<Enacted>> Study::Enact(const Workload& workload) {
   RunKey key{workload.bindings, EnactedRun(OneRun(workload).run, workload.layout)};
   if (const auto* known = enacted_.Find(key)) return *known;
+  if (workload.layout.unsharded_type && workload.layout.unsharded_type != DType::kFloat32) {
+    ASSIGN_OR_RETURN(const Shared<Lowered> plain, Lower(key.bindings, OneRun(workload).run));
+    RETURN_IF_ERROR(CheckUnshardedType(*plain, *workload.layout.unsharded_type));
+  }
   ASSIGN_OR_RETURN(const Shared<Lowered> lowered, Lower(key.bindings, key.run));
   ASSIGN_OR_RETURN(Enacted enacted, EnactLowered(*lowered, key.run));
   ++enactments_;
