@@ -140,7 +140,7 @@ void AllocateStatics(Executor& executor, const Setting& setting) {
 void Parameters(const Machine& m, const Executor& executor, const FrameworkGraph& graph, Enacted& result) {
   std::unordered_set<const eager::EagerTensor*> with_gradient;
   for (const auto& [parameter, grad] : m.gradients()) with_gradient.insert(parameter);
-  for (const eager::Arrival& a : m.arrivals()) result.arrivals.push_back({a.parameter, a.gradient, a.step});
+  result.arrivals = m.arrivals();
   result.parameters.reserve(executor.parameters().size());
   for (TensorId id : executor.parameters()) {
     const Tensor& tensor = graph.tensors[id];
@@ -248,7 +248,7 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
   if (trace != nullptr) trace->saved = SavedByNodes(m, graph);
   if (loss != nullptr) RunBackward(m, loss);
   m.SetOrigin(nullptr);
-  m.BeginStep(loss != nullptr ? "end of backward" : "end of forward");
+  m.BeginStep(loss != nullptr ? kEndOfBackward : "end of forward");
   result.host_peak_bytes = m.recorder().host_peak_bytes();
   Parameters(m, executor, graph, result);
   gradients = KeptGradients(m, executor);

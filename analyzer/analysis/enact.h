@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "analyzer/analysis/figure_rows.h"
 #include "analyzer/analysis/prepare.h"
+#include "analyzer/eager/engine/gradient_arrival.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/graph.h"
 #include "analyzer/memory/program.h"
@@ -30,11 +31,8 @@ struct Parameter {
   bool has_gradient = false;  // it got one in backward
 };
 
-// A gradient that a parameter's AccumulateGrad takes: the buffer in which it arrives, behind `step`.
-struct GradientArrival {
-  BufferId parameter, gradient;
-  StepId step;
-};
+// The operator of the step in which a backward pass ends.
+inline constexpr char kEndOfBackward[] = "end of backward";
 
 // One forward, loss and backward (training), or one forward (inference), without any optimizer. Where gradients are
 // accumulated, `program` has the first micro-step and, after it, one with the gradients there already: all later ones

@@ -2,25 +2,18 @@
 
 #include <string>
 
-#include "absl/strings/match.h"
+#include "analyzer/graph/module_path.h"
 
 namespace onnx_mem {
 
-bool RunsIn(const FrameworkNode& node, std::string_view module) {
-  if (module.empty()) return true;
-  const std::string& path = node.module;
-  return absl::StartsWith(path, absl::string_view(module.data(), module.size())) &&
-         (path.size() == module.size() || path[module.size()] == '.');
-}
+bool RunsIn(const FrameworkNode& node, std::string_view module) { return IsInside(node.module, module); }
 
 ModuleNodes::ModuleNodes(const FrameworkGraph& graph) {
   for (int32_t i = 0; i < static_cast<int32_t>(graph.nodes.size()); ++i) {
     const std::string_view path = graph.nodes[NodeId(i)].module;
     nodes_[""].push_back(i);
-    for (size_t end = 0; !path.empty() && end != std::string_view::npos;) {
-      end = path.find('.', end + 1);
-      nodes_[path.substr(0, end)].push_back(i);
-    }
+    ForEachOuterModule(path, [&](std::string_view outer) { nodes_[outer].push_back(i); });
+    if (!path.empty()) nodes_[path].push_back(i);
   }
 }
 

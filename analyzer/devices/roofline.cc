@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "analyzer/graph/diagnostic.h"
+#include "analyzer/graph/module_path.h"
 
 namespace onnx_mem {
 namespace {
@@ -61,9 +62,7 @@ bool UsesRate(const Step& step, const RooflineCard::StandIn& rate) {
 bool IsIn(const Step& step, const MeasuredTime& time) {
   if (step.phase != time.phase) return false;
   if (!time.is_module) return step.node == time.place;
-  return time.place.empty() || step.module == time.place ||
-         (step.module.size() > time.place.size() && step.module.starts_with(time.place) &&
-          step.module.str()[time.place.size()] == '.');
+  return IsInside(step.module, time.place);
 }
 
 // The larger, the closer to one operator.

@@ -32,6 +32,17 @@ Run EnactedRun(Run run, const RankLayout& layout) {
   return run;
 }
 
+absl::Status CheckUnshardedType(const Lowered& plain, DType unsharded) {
+  for (TensorId id(0); plain.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
+    const Tensor& tensor = plain.graph.tensors[id];
+    if (plain.kinds[id] != TensorKind::kParameter || tensor.dtype != unsharded) continue;
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
+                       absl::StrCat("--fsdp-dtype: '", tensor.name, "' has this type already"),
+                       {"try: the same without --fsdp-dtype"});
+  }
+  return absl::OkStatus();
+}
+
 std::vector<TrainedParameter> WholeParameters(const Enacted& enacted) {
   std::vector<TrainedParameter> trained;
   for (const Parameter& p : enacted.parameters) {

@@ -27,6 +27,10 @@ struct LocalStep {
 // parameters. `accumulate` of the run is theirs to replay.
 Run EnactedRun(Run run, const RankLayout& layout);
 
+// A run in the type of FSDP's unsharded parameters does not tell which of them had another one before: an error (usage)
+// where one of `plain`, the model as it is, has this type already.
+absl::Status CheckUnshardedType(const Lowered& plain, DType unsharded);
+
 // `enacted`: EnactedRun's. `run`: as the question has it. Errors (bad-layout): no unit matches, a rank there is not.
 absl::StatusOr<LocalStep> SpreadStep(const Enacted& enacted, const Run& run, const RankLayout& layout);
 

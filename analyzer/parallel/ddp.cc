@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/memory/made_by_a_step.h"
 #include "analyzer/parallel/strategies.h"
 
 namespace onnx_mem {
@@ -31,12 +32,6 @@ int64_t BroadcastBytes(const MemoryProgram& program) {
     if (buffer.category == Category::kBuffers && !buffer.name.starts_with("const")) bytes += buffer.bytes;
   }
   return bytes;
-}
-
-bool IsStatic(const MemoryProgram& program, const Buffer& buffer) {
-  const bool of_model = buffer.category == Category::kParameters || buffer.category == Category::kBuffers ||
-                        buffer.category == Category::kInputs || buffer.category == Category::kGradients;
-  return of_model && buffer.begin == StepId(0) && buffer.end == program.steps.next_id();
 }
 
 // With bucket views a gradient is gone when it has been copied into its bucket, of which it is a view then. Micro-steps
@@ -81,7 +76,7 @@ absl::StatusOr<LocalStep> SpreadDdp(const SpreadInput& input) {
   for (BufferId id(0); program.buffers.contains(id); id = BufferId(id.value() + 1)) {
     Buffer buffer = program.buffers[id];
     buffer.end = StepId(EndOf(input, id).value() + shift);
-    buffer.begin = IsStatic(program, program.buffers[id]) ? StepId(0) : StepId(buffer.begin.value() + shift);
+    buffer.begin = MadeByAStep(buffer) ? StepId(buffer.begin.value() + shift) : StepId(0);
     local.buffers.Add(std::move(buffer));
   }
   return step;

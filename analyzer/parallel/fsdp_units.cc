@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/graph/diagnostic.h"
+#include "analyzer/graph/module_path.h"
 #include "analyzer/graph/name_pattern.h"
 #include "analyzer/graph/shape.h"
 #include "analyzer/graph/status_macros.h"
@@ -21,9 +22,7 @@ constexpr std::string_view kRootAlone = "none";
 std::set<std::string> ModulesOf(const StepFacts& facts) {
   std::set<std::string> modules;
   for (const OwnedParameter& p : facts.parameters) {
-    for (size_t dot = p.name.find('.'); dot != std::string::npos; dot = p.name.find('.', dot + 1)) {
-      modules.insert(p.name.substr(0, dot));
-    }
+    ForEachOuterModule(p.name, [&](std::string_view outer) { modules.emplace(outer); });
   }
   return modules;
 }
@@ -59,22 +58,15 @@ absl::StatusOr<std::vector<std::string>> ModulesFor(const StepFacts& facts, cons
                                     : absl::StrCat("modules: ", absl::StrJoin(known, ", "))});
 }
 
-int64_t Rows(const Dims& dims) { return dims.empty() ? 1 : dims.front(); }
-
-std::optional<int64_t> BytesOf(std::optional<int64_t> elements, DType dtype) {
-  if (!elements) return std::nullopt;
-  const std::optional<int64_t> bits = CheckedMul(*elements, RowOf(dtype).bits);
-  return bits ? std::optional<int64_t>((*bits + 7) / 8) : std::nullopt;
-}
-
 // nullopt: more bytes than can be counted.
 std::optional<ShardedParameter> ShardOf(const OwnedParameter& p, size_t index, const RankLayout& layout, int64_t rank) {
-  const int64_t rows = Rows(p.dims);
+  const int64_t rows = p.dims.empty() ? 1 : p.dims.front();
   const int64_t share = (rows + layout.ranks - 1) / layout.ranks;  // rows of a padded shard
-  const std::optional<int64_t> padded = p.dims.empty() || rows == 0 ? p.elements : CheckedMul(share, p.elements / rows);
+  Shape padded(p.dims);
+  if (!p.dims.empty()) padded.dims.front() = share;
   const DType own = OwnType(p.dtype, layout), gathered = layout.unsharded_type.value_or(p.dtype);
-  const std::optional<int64_t> shard = BytesOf(padded, own), cast = BytesOf(padded, gathered);
-  const std::optional<int64_t> reduced = BytesOf(padded, layout.reduce_type.value_or(own));
+  const std::optional<int64_t> shard = NumBytes(padded, own), cast = NumBytes(padded, gathered);
+  const std::optional<int64_t> reduced = NumBytes(padded, layout.reduce_type.value_or(own));
   if (!shard || !cast || !reduced) return std::nullopt;
   const std::optional<int64_t> unsharded = CheckedMul(*cast, layout.ranks);
   if (!unsharded || !CheckedMul(*reduced, layout.ranks)) return std::nullopt;

@@ -4,6 +4,7 @@
 
 #include "analyzer/graph/shape.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/memory/made_by_a_step.h"
 
 namespace onnx_mem {
 namespace {
@@ -58,17 +59,12 @@ void FsdpWriter::OpenShards() {
   }
 }
 
-bool FsdpWriter::IsStatic(const Buffer& buffer) const {
-  const bool of_model = buffer.category == Category::kBuffers || buffer.category == Category::kInputs;
-  return of_model && buffer.begin == StepId(0) && buffer.end == program_.steps.next_id();
-}
-
 // Floating buffers and inputs keep their type under MixedPrecisionPolicy. Of inputs a copy is converted.
 void FsdpWriter::OpenStatics() {
   if (born_.empty()) return;
   for (const BufferId id : born_.front()) {
     Buffer buffer = program_.buffers[id];
-    if (!IsStatic(buffer)) continue;
+    if (MadeByAStep(buffer)) continue;
     const DType own = OwnType(buffer.dtype, layout_);
     if (own != buffer.dtype) {
       if (buffer.category == Category::kInputs) converted_inputs_.emplace_back(id, buffer.bytes);
@@ -123,7 +119,7 @@ void FsdpWriter::Close(BufferId& id) {
 // What the next micro-batch replaces: outputs and the loss.
 void FsdpWriter::CloseMicroBatch() {
   for (BufferId id(0); program_.buffers.contains(id); id = BufferId(id.value() + 1)) {
-    if (!IsStatic(program_.buffers[id])) Close(moved_[static_cast<size_t>(id.value())]);
+    if (MadeByAStep(program_.buffers[id])) Close(moved_[static_cast<size_t>(id.value())]);
   }
   order_.clear();
   for (UnitState& state : states_) state.backward_done = false;

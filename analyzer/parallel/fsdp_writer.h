@@ -49,7 +49,6 @@ class FsdpWriter {
   void Born(BufferId id);
   void Close(BufferId& id);
   void CloseMicroBatch();
-  bool IsStatic(const Buffer& buffer) const;
   bool IsLast() const { return micro_batch_ + 1 == micro_batches_; }
   // Gradients of this micro-batch are reduced; else they stay whole until the last one's are.
   bool Reduces() const { return layout_.sync_every || IsLast(); }

@@ -1,11 +1,10 @@
 #include "analyzer/parallel/step_facts.h"
 
+#include "analyzer/graph/module_path.h"
 #include "analyzer/graph/shape.h"
 
 namespace onnx_mem {
 namespace {
-
-constexpr std::string_view kEndOfBackward = "end of backward";
 
 void Extend(std::string_view module, StepId step, SpansByModule& spans) {
   const auto known = spans.find(module);
@@ -19,9 +18,7 @@ void Extend(std::string_view module, StepId step, SpansByModule& spans) {
 // A step is of its module and of all that it is in.
 void AddStep(std::string_view module, StepId step, SpansByModule& spans) {
   Extend("", step, spans);
-  for (size_t dot = module.find('.'); dot != std::string_view::npos; dot = module.find('.', dot + 1)) {
-    Extend(module.substr(0, dot), step, spans);
-  }
+  ForEachOuterModule(module, [&](std::string_view outer) { Extend(outer, step, spans); });
   if (!module.empty()) Extend(module, step, spans);
 }
 
@@ -57,11 +54,6 @@ StepFacts FactsOf(const Enacted& enacted) {
   }
   AddSpans(enacted.program, facts);
   return facts;
-}
-
-bool IsInside(std::string_view path, std::string_view module) {
-  if (module.empty() || path == module) return true;
-  return path.size() > module.size() && path.starts_with(module) && path[module.size()] == '.';
 }
 
 std::optional<ModuleSpan> SpanOf(const SpansByModule& spans, std::string_view module) {

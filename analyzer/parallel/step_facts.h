@@ -49,9 +49,6 @@ struct StepFacts {
 
 StepFacts FactsOf(const Enacted& enacted);
 
-// `path` is `module` or below it.
-bool IsInside(std::string_view path, std::string_view module);
-
 // nullopt: no step is of it.
 std::optional<ModuleSpan> SpanOf(const SpansByModule& spans, std::string_view module);
 

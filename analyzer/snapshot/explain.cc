@@ -56,20 +56,10 @@ MemoryDivision DivisionAt(const AllocatorSnapshot& snapshot, size_t moment) {
 
 std::vector<OwnedLine> LinesOf(const std::vector<OwnedBlock>& blocks) {
   std::map<std::tuple<Owner, std::string, std::string>, OwnedLine> lines;
-  for (const OwnedBlock& block : blocks) {
-    OwnedLine& line = lines[{block.owner, block.line, block.function}];
-    line.owner = block.owner;
-    line.line = block.line;
-    line.function = block.function;
-    line.bytes += block.bytes;
-    ++line.blocks;
-    line.largest_bytes = std::max(line.largest_bytes, block.bytes);
-  }
+  for (const OwnedBlock& block : blocks) AddTo(lines[{block.owner, block.line, block.function}], block);
   std::vector<OwnedLine> sorted;
   for (auto& [key, line] : lines) sorted.push_back(std::move(line));
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const OwnedLine& a, const OwnedLine& b) { return a.bytes > b.bytes; });
-  return sorted;
+  return LargestFirst(std::move(sorted));
 }
 
 std::vector<OwnedBlock> BlocksOf(const AllocatorSnapshot& snapshot, const HistoryView& view,
@@ -86,6 +76,21 @@ std::vector<OwnedBlock> BlocksOf(const AllocatorSnapshot& snapshot, const Histor
 }
 
 }  // namespace
+
+void AddTo(OwnedLine& line, const OwnedBlock& block) {
+  line.owner = block.owner;
+  line.line = block.line;
+  line.function = block.function;
+  line.bytes += block.bytes;
+  ++line.blocks;
+  line.largest_bytes = std::max(line.largest_bytes, block.bytes);
+}
+
+std::vector<OwnedLine> LargestFirst(std::vector<OwnedLine> lines) {
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const OwnedLine& a, const OwnedLine& b) { return a.bytes > b.bytes; });
+  return lines;
+}
 
 Explanation Explain(const AllocatorSnapshot& snapshot) {
   Explanation answer;

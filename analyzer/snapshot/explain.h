@@ -32,6 +32,9 @@ struct OwnedLine {
   int64_t largest_bytes = 0;
 };
 
+void AddTo(OwnedLine& line, const OwnedBlock& block);
+std::vector<OwnedLine> LargestFirst(std::vector<OwnedLine> lines);
+
 struct ExplainedFinding {
   FindingKind kind = FindingKind::kKeptGraph;
   int64_t bytes = 0;

@@ -75,15 +75,6 @@ StepId BestStep(const MemoryProgram& program, const std::vector<OwnedBlock>& blo
   return at;
 }
 
-void AddTo(OwnedLine& line, const OwnedBlock& block) {
-  line.owner = block.owner;
-  line.line = block.line;
-  line.function = block.function;
-  line.bytes += block.bytes;
-  ++line.blocks;
-  line.largest_bytes = std::max(line.largest_bytes, block.bytes);
-}
-
 }  // namespace
 
 SnapshotMatch MatchTo(const MemoryProgram& program, const Explanation& explanation) {
@@ -118,8 +109,7 @@ SnapshotMatch MatchTo(const MemoryProgram& program, const Explanation& explanati
     AddTo(unexplained[{block.owner, block.line}], block);
   }
   for (auto& [key, line] : unexplained) match.unexplained.push_back(std::move(line));
-  std::stable_sort(match.unexplained.begin(), match.unexplained.end(),
-                   [](const OwnedLine& a, const OwnedLine& b) { return a.bytes > b.bytes; });
+  match.unexplained = LargestFirst(std::move(match.unexplained));
   return match;
 }
 

@@ -88,12 +88,8 @@ std::string TiedText(TiedMode tied) { return tied == TiedMode::kAuto ? "" : tied
 
 std::string UnitsText(const RankLayout& layout) { return layout.units.empty() ? "" : absl::StrCat(":", layout.units); }
 
-std::string DdpText(const RankLayout& layout) {
-  return layout.data == DataParallel::kDdp ? absl::StrCat(layout.ranks) : "";
-}
-
-std::string Zero1Text(const RankLayout& layout) {
-  return layout.data == DataParallel::kZero1 ? absl::StrCat(layout.ranks) : "";
+std::string RanksText(const RankLayout& layout, DataParallel data) {
+  return layout.data == data ? absl::StrCat(layout.ranks) : "";
 }
 
 std::string FsdpText(const RankLayout& layout) {

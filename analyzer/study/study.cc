@@ -4,7 +4,6 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
@@ -96,19 +95,6 @@ absl::StatusOr<Lowered> LowerFound(const Graph& graph, std::optional<Source>& so
   if (graph.record != nullptr) return Prepare(graph, run);
   if (!source) source = SourceOf(graph);
   return Prepare(*source, run);
-}
-
-// A run in the type of FSDP's unsharded parameters does not tell which of them had another one before: `plain` is the
-// model as it is.
-absl::Status CheckUnshardedType(const Lowered& plain, DType unsharded) {
-  for (TensorId id(0); plain.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
-    const Tensor& tensor = plain.graph.tensors[id];
-    if (plain.kinds[id] != TensorKind::kParameter || tensor.dtype != unsharded) continue;
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
-                       absl::StrCat("--fsdp-dtype: '", tensor.name, "' has this type already"),
-                       {"try: the same without --fsdp-dtype"});
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace

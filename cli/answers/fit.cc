@@ -54,6 +54,7 @@ struct MeasuredCard {
   Mode mode;
   Need requested;
   std::optional<BatchNeeds> batches;  // unset: the file's batch is fixed
+  std::optional<RankNeeds> ranks;     // of a sharded step
 };
 
 class CardNeeds {
@@ -64,7 +65,8 @@ class CardNeeds {
     for (MeasuredCard& measured : measured_) {
       if (measured.mode == workload.mode && RunsAlike(measured.card, card)) return &measured;
     }
-    MeasuredCard measured{card, workload.mode, {}, std::nullopt};
+    MeasuredCard measured{card, workload.mode, {}, std::nullopt, std::nullopt};
+    if (IsSharded(workload.layout)) measured.ranks.emplace(study_, workload);
     ASSIGN_OR_RETURN(BatchNeeds batches, BatchNeeds::Create(study_, workload, axis_));
     if (const absl::StatusOr<Need> requested = batches.At(batches.start()); requested.ok()) {
       measured.requested = *requested;
@@ -82,7 +84,7 @@ class CardNeeds {
   std::deque<MeasuredCard> measured_;
 };
 
-absl::StatusOr<CardFit> FitCard(Study& study, CardNeeds& needs, const Workload& requested, const Card& target) {
+absl::StatusOr<CardFit> FitCard(CardNeeds& needs, const Workload& requested, const Card& target) {
   CardFit card;
   card.name = target.name;
   card.memory_bytes = target.memory_bytes;
@@ -95,8 +97,8 @@ absl::StatusOr<CardFit> FitCard(Study& study, CardNeeds& needs, const Workload& 
     part.name = mode == Mode::kInference ? "inference" : "training";
     part.need = measured->requested;
     part.verdict = VerdictOf(part.need, target.usable_bytes);
-    if (IsSharded(workload.layout)) {
-      ASSIGN_OR_RETURN(part.ranks, FindFewestRanks(study, workload, target.usable_bytes));
+    if (measured->ranks) {
+      ASSIGN_OR_RETURN(part.ranks, FindFewestRanks(*measured->ranks, target.usable_bytes));
     }
     if (!measured->batches) continue;
     absl::StatusOr<BatchEdges> edges = FindBatchEdges(*measured->batches, target.usable_bytes);
@@ -183,7 +185,7 @@ absl::StatusOr<Answer> AnswerFit(const Options& given, const OpenModels& open) {
   CardNeeds needs(study, axis);
   std::vector<CardFit>& cards = std::get<FitPart>(report.part).cards;
   for (const Card& target : targets) {
-    ASSIGN_OR_RETURN(CardFit card, FitCard(study, needs, workload, target));
+    ASSIGN_OR_RETURN(CardFit card, FitCard(needs, workload, target));
     answer.yes = answer.yes && IsYes(card.parts.front().verdict, options.strict);
     cards.push_back(std::move(card));
   }

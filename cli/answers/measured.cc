@@ -25,8 +25,6 @@ namespace {
 
 bool IsSnapshot(const std::string& path) { return absl::EndsWith(path, ".pickle") || absl::EndsWith(path, ".pkl"); }
 
-// A block and a tensor are taken for each other where the allocator gives them the same size: InBlocks.
-
 struct Match {
   BytesByCategory predicted = {};
   BytesByCategory found = {};
@@ -34,6 +32,7 @@ struct Match {
   std::vector<const Buffer*> missing;
 };
 
+// A block and a tensor are taken for each other where the allocator gives them the same size.
 Match MatchBlocks(const RunFigures& figures, const SnapshotPeak& peak) {
   Match match;
   std::multimap<int64_t, const Buffer*> open;  // by size, in the program's order

@@ -19,14 +19,19 @@ absl::StatusOr<int64_t> ParseRanks(std::string_view text, std::string_view examp
 }
 
 // One strategy of data parallelism is chosen.
-absl::Status Choose(DataParallel data, Options& options) {
+absl::Status Choose(DataParallel data, std::string_view ranks, std::string_view example, Options& options) {
   RankLayout& layout = options.workload.layout;
   if (IsSpread(layout)) return UsageError("--ddp, --zero1, --fsdp and --hsdp: choose one");
   layout.data = data;
+  ASSIGN_OR_RETURN(layout.ranks, ParseRanks(ranks, example));
   return absl::OkStatus();
 }
 
-absl::Status SetFsdpUnits(std::string_view pattern, std::string_view text, Options& options) {
+// What stands behind the colon of `text`, if there is one.
+absl::Status SetFsdpUnits(std::string_view text, Options& options) {
+  const size_t colon = text.find(':');
+  if (colon == std::string_view::npos) return absl::OkStatus();
+  const std::string_view pattern = text.substr(colon + 1);
   if (pattern.empty()) {
     return UsageError(absl::StrFormat("'%s' names no units behind its colon", text),
                       {"try: --fsdp 8 for the blocks that repeat, or --fsdp 8:'layers\\.\\d+'"});
@@ -39,37 +44,29 @@ absl::Status SetFsdpUnits(std::string_view pattern, std::string_view text, Optio
 }  // namespace
 
 absl::Status SetDdp(std::string_view text, Options& options) {
-  RETURN_IF_ERROR(Choose(DataParallel::kDdp, options));
-  ASSIGN_OR_RETURN(options.workload.layout.ranks, ParseRanks(text, "--ddp 8"));
-  return absl::OkStatus();
+  return Choose(DataParallel::kDdp, text, "--ddp 8", options);
 }
 
 absl::Status SetZero1(std::string_view text, Options& options) {
-  RETURN_IF_ERROR(Choose(DataParallel::kZero1, options));
-  ASSIGN_OR_RETURN(options.workload.layout.ranks, ParseRanks(text, "--zero1 8"));
-  return absl::OkStatus();
+  return Choose(DataParallel::kZero1, text, "--zero1 8", options);
 }
 
 absl::Status SetFsdp(std::string_view text, Options& options) {
-  RETURN_IF_ERROR(Choose(DataParallel::kFsdp, options));
-  const size_t colon = text.find(':');
-  ASSIGN_OR_RETURN(options.workload.layout.ranks, ParseRanks(text.substr(0, colon), "--fsdp 8:'layers\\.\\d+'"));
-  return colon == std::string_view::npos ? absl::OkStatus() : SetFsdpUnits(text.substr(colon + 1), text, options);
+  RETURN_IF_ERROR(Choose(DataParallel::kFsdp, text.substr(0, text.find(':')), "--fsdp 8:'layers\\.\\d+'", options));
+  return SetFsdpUnits(text, options);
 }
 
 absl::Status SetHsdp(std::string_view text, Options& options) {
-  RETURN_IF_ERROR(Choose(DataParallel::kFsdp, options));
   constexpr std::string_view kExample = "--hsdp 2x8:'layers\\.\\d+'   # 2 copies, each over 8 ranks";
-  const size_t colon = text.find(':');
-  const std::string_view mesh = text.substr(0, colon);
+  const std::string_view mesh = text.substr(0, text.find(':'));
   const size_t times = mesh.find('x');
   if (times == std::string_view::npos) {
     return UsageError(absl::StrFormat("'%s' is no mesh of copies and ranks", text),
                       {absl::StrFormat("try: %s", kExample)});
   }
+  RETURN_IF_ERROR(Choose(DataParallel::kFsdp, mesh.substr(times + 1), kExample, options));
   ASSIGN_OR_RETURN(options.workload.layout.replicas, ParseRanks(mesh.substr(0, times), kExample));
-  ASSIGN_OR_RETURN(options.workload.layout.ranks, ParseRanks(mesh.substr(times + 1), kExample));
-  return colon == std::string_view::npos ? absl::OkStatus() : SetFsdpUnits(text.substr(colon + 1), text, options);
+  return SetFsdpUnits(text, options);
 }
 
 absl::Status SetReshard(std::string_view text, Options& options) {
@@ -135,10 +132,6 @@ absl::Status CheckLayout(const Options& options) {
   }
   if (layout.unsharded_type && (options.workload.run.dtype || options.workload.run.autocast)) {
     return UsageError("--fsdp-dtype and --dtype or --amp: choose one");
-  }
-  const int64_t ranks = layout.ranks * layout.replicas;
-  if (layout.rank && *layout.rank >= ranks) {
-    return UsageError(absl::StrFormat("--rank %d: there are %d ranks, 0 to %d", *layout.rank, ranks, ranks - 1));
   }
   return absl::OkStatus();
 }

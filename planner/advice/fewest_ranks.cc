@@ -1,31 +1,9 @@
 #include "planner/advice/fewest_ranks.h"
 
-#include <map>
-
 #include "analyzer/graph/status_macros.h"
 
 namespace onnx_mem {
 namespace {
-
-class RankNeeds {
- public:
-  RankNeeds(Study& study, const Workload& workload) : study_(study), workload_(workload) {
-    workload_.layout.rank.reset();
-  }
-
-  absl::StatusOr<Need> At(int64_t ranks) {
-    if (const auto known = known_.find(ranks); known != known_.end()) return known->second;
-    workload_.layout.ranks = ranks;
-    ASSIGN_OR_RETURN(const Need need, study_.NeedOf(workload_));
-    known_.emplace(ranks, need);
-    return need;
-  }
-
- private:
-  Study& study_;
-  Workload workload_;
-  std::map<int64_t, Need> known_;
-};
 
 // More ranks need less: doubled until it fits, then halved in between.
 absl::StatusOr<std::optional<int64_t>> Fewest(RankNeeds& needs, int64_t Need::*figure, int64_t limit_bytes) {
@@ -46,8 +24,15 @@ absl::StatusOr<std::optional<int64_t>> Fewest(RankNeeds& needs, int64_t Need::*f
 
 }  // namespace
 
-absl::StatusOr<FewestRanks> FindFewestRanks(Study& study, const Workload& workload, int64_t limit_bytes) {
-  RankNeeds needs(study, workload);
+absl::StatusOr<Need> RankNeeds::At(int64_t ranks) {
+  if (const auto known = known_.find(ranks); known != known_.end()) return known->second;
+  workload_.layout.ranks = ranks;
+  ASSIGN_OR_RETURN(const Need need, study_->NeedOf(workload_));
+  known_.emplace(ranks, need);
+  return need;
+}
+
+absl::StatusOr<FewestRanks> FindFewestRanks(RankNeeds& needs, int64_t limit_bytes) {
   FewestRanks fewest;
   ASSIGN_OR_RETURN(fewest.expected, Fewest(needs, &Need::expected_bytes, limit_bytes));
   ASSIGN_OR_RETURN(fewest.safe, Fewest(needs, &Need::high_bytes, limit_bytes));

@@ -3,6 +3,7 @@
 #define ONNX_MEM_PLANNER_ADVICE_FEWEST_RANKS_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 
 #include "absl/status/statusor.h"
@@ -18,9 +19,25 @@ struct FewestRanks {
   std::optional<int64_t> expected;  // with which the expected figure fits
 };
 
-// `workload` is sharded (ZeRO-1, FSDP2); its own number of ranks does not count, nor its rank: the one that needs most
-// has to fit. Each is a measured step beside one of a rank less, which does not fit.
-absl::StatusOr<FewestRanks> FindFewestRanks(Study& study, const Workload& workload, int64_t limit_bytes);
+// What a sharded step (ZeRO-1, FSDP2) needs over one number of ranks after another: of the rank that needs most. What
+// was measured is not measured again.
+class RankNeeds {
+ public:
+  // `study` outlives it. The workload's own number of ranks does not count, nor its rank.
+  RankNeeds(Study& study, const Workload& workload) : study_(&study), workload_(workload) {
+    workload_.layout.rank.reset();
+  }
+
+  absl::StatusOr<Need> At(int64_t ranks);
+
+ private:
+  Study* study_;
+  Workload workload_;
+  std::map<int64_t, Need> known_;
+};
+
+// Each is a measured step beside one of a rank less, which does not fit.
+absl::StatusOr<FewestRanks> FindFewestRanks(RankNeeds& needs, int64_t limit_bytes);
 
 }  // namespace onnx_mem
 

@@ -20,15 +20,22 @@ size_t SourceNames::CountResults(int32_t begin, int32_t end) const {
   return count;
 }
 
-std::optional<int32_t> SourceNames::HeldAtMostUntil(TensorId id) const {
+std::optional<SourceNames::Maker> SourceNames::MakerOf(TensorId id) const {
   const Tensor& tensor = graph_.tensors[id];
   if (!any_ || !tensor.producer.valid() || tensor.consumers.empty()) return std::nullopt;
   const Frame* home = HomeOf(id);
   if (home == nullptr) return std::nullopt;
-  const Frame& frame = *home;
-  const size_t maker = RunOf(frame, tensor.producer.value());
+  const size_t run = RunOf(*home, tensor.producer.value());
+  return home->runs[run].line == nullptr ? std::nullopt : std::optional(Maker{home, run});
+}
+
+std::optional<int32_t> SourceNames::HeldAtMostUntil(TensorId id) const {
+  const std::optional<Maker> known = MakerOf(id);
+  if (!known) return std::nullopt;
+  const Frame& frame = *known->frame;
+  const size_t maker = known->run;
   const Run& made = frame.runs[maker];
-  if (made.line == nullptr || ReadingRuns(frame, id).back() != maker) return std::nullopt;
+  if (ReadingRuns(frame, id).back() != maker) return std::nullopt;
   const Statement& statement = made.line->statement;
   const std::vector<Name>& targets = statement.targets;
   const bool names_all = statement.kind == StatementKind::kAssign && statement.whole && !targets.empty() &&

@@ -308,17 +308,14 @@ std::optional<int32_t> SourceNames::EndOfAlias(const Frame& frame, const Name& a
 }
 
 std::optional<int32_t> SourceNames::HeldUntil(TensorId id) const {
-  const Tensor& tensor = graph_.tensors[id];
-  if (!any_ || !tensor.producer.valid() || tensor.consumers.empty()) return std::nullopt;
-  const Frame* home = HomeOf(id);
-  if (home == nullptr) return std::nullopt;
-  const Frame& frame = *home;
-  const size_t maker = RunOf(frame, tensor.producer.value());
+  const std::optional<Maker> known = MakerOf(id);
+  if (!known) return std::nullopt;
+  const Frame& frame = *known->frame;
+  const size_t maker = known->run;
   const Run& made = frame.runs[maker];
-  if (made.line == nullptr) return std::nullopt;
   const std::vector<size_t> readers = ReadingRuns(frame, id);
   if (readers.back() == maker) return made.units_a_round > 0 ? std::optional<int32_t>(-1) : std::nullopt;
-  if (!IsResult(UnitOf(frame, tensor.producer.value()), id)) return std::nullopt;
+  if (!IsResult(UnitOf(frame, graph_.tensors[id].producer.value()), id)) return std::nullopt;
   const Statement& statement = made.line->statement;
   if (!Binds(statement) || statement.targets.empty()) return std::nullopt;
   const std::optional<Name> name = NameOf(frame, id, readers);

@@ -70,6 +70,12 @@ class SourceNames {
   size_t UnitsARound(const Frame& frame, const Run& run) const;
   size_t Signature(const Unit& unit) const;
   const Frame* HomeOf(TensorId id) const;
+  // What made a tensor that nodes read: a run with a line, in the frame whose names it may have.
+  struct Maker {
+    const Frame* frame = nullptr;
+    size_t run = 0;
+  };
+  std::optional<Maker> MakerOf(TensorId id) const;
   size_t CountResults(int32_t begin, int32_t end) const;
   const Unit& UnitOf(const Frame& frame, int32_t node) const;
   size_t RunOf(const Frame& frame, int32_t node) const { return UnitOf(frame, node).run; }

@@ -25,6 +25,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "analyzer/eager/engine/autograd.h"
+#include "analyzer/eager/engine/gradient_arrival.h"
 #include "analyzer/eager/engine/recorder.h"
 #include "analyzer/eager/engine/tensor.h"
 #include "analyzer/run/run.h"
@@ -54,12 +55,6 @@ class NodeRef {
 };
 
 class SpanHook;
-
-// What AccumulateGrad took for a parameter, and the step behind which it did.
-struct Arrival {
-  BufferId parameter, gradient;
-  StepId step;
-};
 
 class Machine {
  public:
@@ -142,7 +137,7 @@ class Machine {
     gradients_.emplace_back(parameter.get(), std::move(grad));
   }
   const std::vector<std::pair<EagerTensor*, TensorRef>>& gradients() const { return gradients_; }
-  const std::vector<Arrival>& arrivals() const { return arrivals_; }
+  const std::vector<GradientArrival>& arrivals() const { return arrivals_; }
 
   // --- autocast (engine/autocast.cc)
   // `t` as an operator of the low-precision list gets it: cast, once per parameter and context, or as it is.
@@ -168,7 +163,7 @@ class Machine {
   Recorder recorder_;
   std::deque<AutogradNode> nodes_;
   std::vector<std::pair<EagerTensor*, TensorRef>> gradients_;
-  std::vector<Arrival> arrivals_;
+  std::vector<GradientArrival> arrivals_;
   absl::flat_hash_set<const EagerTensor*> with_gradient_;
   absl::flat_hash_map<const EagerTensor*, TensorRef> leaf_gradients_;  // of inputs that are detached
   const FrameworkNode* origin_ = nullptr;

@@ -25,6 +25,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/exported/exporter_metadata.h"
 #include "analyzer/exported/source_trace.h"
+#include "analyzer/graph/module_path.h"
 #include "analyzer/graph/program_signature.h"
 #include "analyzer/graph/suggest.h"
 #include "analyzer/lower/draft/transformer_parts.h"
@@ -76,11 +77,6 @@ std::set<std::string> CallsOf(const Draft& draft) {
   return calls;
 }
 
-// True if `module` lives in the module that `call` runs.
-bool IsInside(const std::string& module, const std::string& call) {
-  return module.size() > call.size() && absl::StartsWith(module, call) && module[call.size()] == '.';
-}
-
 // dynamo: the folded node carries the norm's scope; the convolution ran where its weight lives. conv1 of a model whose
 // first block begins with a norm, blocks.0.bn1, runs outside of that block.
 void GiveConvolutionItsModule(const Draft& draft, const std::set<std::string>& calls, FrameworkNode& conv) {
@@ -89,7 +85,8 @@ void GiveConvolutionItsModule(const Draft& draft, const std::set<std::string>& c
   if (!NamesBatchNorm(conv) || dot == std::string::npos) return;
   conv.module = weight.substr(0, dot);
   size_t kept = 0;
-  while (kept + 1 < conv.calls.size() && IsInside(conv.module, conv.calls[kept])) ++kept;
+  while (kept + 1 < conv.calls.size() && conv.module != conv.calls[kept] && IsAtOrBelow(conv.module, conv.calls[kept]))
+    ++kept;
   if (!conv.calls.empty()) {
     size_t begin = kept == 0 ? 0 : conv.calls[kept - 1].size() + 1;
     conv.calls.resize(kept);
@@ -156,8 +153,7 @@ std::set<std::string> ModulesOf(const Draft& draft) {
   std::set<std::string> modules;
   for (NodeId id : draft.InOrder()) {
     const std::string& module = draft.node(id).module;
-    for (size_t end = module.find('.'); end != std::string::npos; end = module.find('.', end + 1))
-      modules.insert(module.substr(0, end));
+    ForEachOuterModule(module, [&](std::string_view outer) { modules.emplace(outer); });
     modules.insert(module);
   }
   return modules;

@@ -26,11 +26,11 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "analyzer/exported/call_name.h"
+#include "analyzer/graph/module_path.h"
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/operators/site.h"
 #include "analyzer/ops/ops.h"
@@ -43,11 +43,6 @@ bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; 
 // "branch1x1" and "branch3x3" are alike, "conv" and "conv" are not: a sibling has a number.
 bool AreAlike(std::string_view a, std::string_view b) {
   return std::any_of(a.begin(), a.end(), IsDigit) && WithoutDigits(a) == WithoutDigits(b);
-}
-
-bool IsWithin(const std::string& module, const std::string& outer) {
-  return module == outer ||
-         (module.size() > outer.size() && absl::StartsWith(module, outer) && module[outer.size()] == '.');
 }
 
 // The first `count` parts of a dotted path.
@@ -150,11 +145,11 @@ class MergedExpressions {
 
   bool IsOwn(NodeId id, const Siblings& siblings) const {
     if (siblings.own_run >= 0) return RunAt(id, siblings.depth) == siblings.own_run;
-    return IsWithin(draft_.node(id).module, siblings.own);
+    return IsAtOrBelow(draft_.node(id).module, siblings.own);
   }
 
   static std::string Moved(const std::string& path, const Siblings& siblings) {
-    return IsWithin(path, siblings.own) ? siblings.other + path.substr(siblings.own.size()) : path;
+    return IsAtOrBelow(path, siblings.own) ? siblings.other + path.substr(siblings.own.size()) : path;
   }
 
   // True if what `id` is made of came into its module: the same for the sibling.
@@ -198,7 +193,7 @@ class MergedExpressions {
     if (!parameters_) parameters_ = FindParameters();
     std::vector<std::string> names;
     for (auto it = parameters_->lower_bound(module + "."); it != parameters_->end(); ++it) {
-      if (!IsWithin(*it, module)) break;
+      if (!IsAtOrBelow(*it, module)) break;
       names.push_back(it->substr(module.size()));
     }
     return names;
