@@ -373,7 +373,7 @@ TEST(Dropout, AttentionWeightsAreKnownByWhatTheyWeigh) {
   for (const std::string_view rest :
        {"/E = Einsum(p, v) -> y float32 2x4x8x3 {equation: 'bhij,bhjd->bhid'}",
         "/M = Mul(p, scale) -> m float32 2x4x8x8\n/E = MatMul(m, v) -> y float32 2x4x8x3"}) {
-    const std::string text = absl::StrCat(kAttention, rest, "\noutput y\n");
+    const std::string text = std::string(kAttention).append(rest).append("\noutput y\n");
     EXPECT_NE(LowerText(text, run).find("dropout(p)"), std::string::npos) << LowerText(text, run);
   }
 }
