@@ -23,7 +23,8 @@ def test_lines_run(page: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pyte
     for model in ROOT.glob("testdata/*/*.onnx"):
         (tmp_path / model.name).symlink_to(model)
     monkeypatch.chdir(tmp_path)
-    transformers.BertConfig(num_hidden_layers=2, architectures=["BertForSequenceClassification"]).save_pretrained(tmp_path)
+    config = transformers.BertConfig(num_hidden_layers=2, architectures=["BertForSequenceClassification"])
+    config.save_pretrained(tmp_path)
     model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.Flatten(),
                                 torch.nn.Linear(8 * 14 * 14, 10))
     exec(compile(lines_of(page), str(page), "exec"),
