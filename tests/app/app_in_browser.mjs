@@ -78,6 +78,16 @@ function sizesOf(...words) {
   return [...readFileSync(file, "utf8").matchAll(/<p class="size">([^<]*)</g)].map(([, size]) => size);
 }
 
+// The page with a program that breaks off the first time that it runs.
+function breaking(file) {
+  const from = "let module = null;";
+  const text = readFileSync(app, "utf8");
+  assert.ok(text.includes(from));
+  writeFileSync(file, text.replace(from, "let runs = 0; const whole = onnxMem; onnxMem = async (options) => { const program = await whole(options); " +
+      "return runs++ > 0 ? program : {...program, callMain() { throw new WebAssembly.RuntimeError('unreachable'); }}; }; " + from));
+  return file;
+}
+
 try {
   await check("a file that is dropped is answered; another batch, a card, another optimizer change the answer", {}, async (page) => {
     await drop(page, resnet50);
@@ -141,6 +151,14 @@ try {
     assert.match(await until(page, error), /unknown-gpu/);
   });
 
+  await check("a program that breaks off says so, and the next question is answered", {url: breaking(join(folder, "breaking.html"))}, async (page) => {
+    await drop(page, resnet50);
+    assert.match(await until(page, error), /internal error: RuntimeError: unreachable/);
+    await choose(page, "--batch", "8");
+    await answered(page);
+    assert.equal(await page.evaluate(error), "");
+  });
+
   await check("a link keeps the question", {url: app + "#batch=16&optimizer=sgd&more=--loss+mean"}, async (page) => {
     assert.equal(await page.evaluate("document.querySelector(`[name='--optimizer']`).value"), "sgd");
     await drop(page, resnet50);
@@ -164,9 +182,8 @@ try {
     assert.doesNotMatch(policy, /https?:|connect-src|\*|unsafe-inline|unsafe-eval(?<!wasm-unsafe-eval)/);
   });
 
-  for (const [name, width, height, dark] of [["desk", 1280, 900, false], ["phone", 400, 800, false], ["dark", 1280, 900, true]]) {
+  for (const [name, width, height, dark] of [["app", 1280, 900, false], ["app-phone", 400, 800, false], ["app-dark", 1280, 900, true]]) {
     await check("at " + width + " columns" + (dark ? ", dark," : "") + " nothing is wider than the page", {width, height, dark}, async (page) => {
-
       await page.evaluate("document.querySelector(`[name='--batch']`).value = '64'");
       await page.evaluate("document.querySelector(`[name='--gpu']`).value = 'RTX 4090'");
       await drop(page, resnet50);
@@ -174,7 +191,7 @@ try {
       await page.settle();
       assert.ok(await page.evaluate("document.documentElement.scrollWidth <= " + width));
       assert.ok(await page.evaluate(inReport("document.documentElement.scrollWidth <= " + width)));
-      if (pictures) writeFileSync(join(pictures, "app_" + name + ".png"), await page.picture());
+      if (pictures) writeFileSync(join(pictures, name + ".png"), await page.picture());
     });
   }
 } finally {

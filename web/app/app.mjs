@@ -68,12 +68,18 @@ function startWorker() {
   state.worker = new Worker(url);
   URL.revokeObjectURL(url);
   state.worker.onmessage = ({data}) => data.id === undefined ? starts(data) : shows(data);
-  state.worker.onerror = (event) => say("", "This browser cannot run it: " + event.message);
+  state.worker.onerror = (event) => breaks(event.message);
   state.worker.postMessage({wasm: byId("wasm").textContent});
 }
 
 function starts({ready, why}) {
   if (!ready) say("", "This browser cannot run it (WebAssembly with exceptions, from 2022 on): " + why);
+}
+
+// The next question starts another thread.
+function breaks(why) {
+  endWorker();
+  say("", "The program broke off: " + (why || "the browser gives no reason") + ". Another question can be put.");
 }
 
 function ask() {
@@ -93,11 +99,15 @@ function ask() {
 // A search that runs is ended with its thread.
 function stopAsking() {
   if (state.pending === undefined) return;
+  endWorker();
+  say("Stopped.");
+}
+
+function endWorker() {
   state.worker.terminate();
   state.worker = null;
   state.pending = undefined;
   byId("stop").hidden = true;
-  say("Stopped.");
 }
 
 function shows({id, code, stderr, written, ms}) {
