@@ -75,7 +75,7 @@ function sizesOf(...words) {
   } catch (problem) {
     if (problem.status !== 1) throw problem;  // 1: the answer is no
   }
-  return [...readFileSync(file, "utf8").matchAll(/<p class="size">([^<]*)</g)].map(([, size]) => size);
+  return [...readFileSync(file, "utf8").matchAll(/class="size">([^<]*)</g)].map(([, size]) => size);
 }
 
 // The page with a program that breaks off the first time that it runs.
@@ -123,7 +123,7 @@ try {
     await page.evaluate("['more', '--budget'].forEach((name) => document.querySelector(`[name='${name}']`).value = '')");
     await page.evaluate("document.querySelector(`[name='--gpu']`).value = 'T4'");
     await press(page, "fit");
-    await until(page, "/Answered/.test(" + status + ") && " + inReport("/largest batch/i.test(document.body.textContent)"), 120);
+    await until(page, "/Answered/.test(" + status + ") && " + inReport("/Safe up to batch/.test(document.body.textContent)"), 120);
   });
 
   await check("a search that runs can be stopped", {}, async (page) => {
