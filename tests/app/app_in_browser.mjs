@@ -75,13 +75,25 @@ function sizesOf(...words) {
   } catch (problem) {
     if (problem.status !== 1) throw problem;  // 1: the answer is no
   }
-  return [...readFileSync(file, "utf8").matchAll(/<p class="size">([^<]*)</g)].map(([, size]) => size);
+  return [...readFileSync(file, "utf8").matchAll(/class="size">([^<]*)</g)].map(([, size]) => size);
+}
+
+// The page with a program that breaks off where no batch is named.
+function breaking(file) {
+  const from = "let module = null;";
+  const text = readFileSync(app, "utf8");
+  assert.ok(text.includes(from));
+  writeFileSync(file, text.replace(from, "const whole = onnxMem; onnxMem = async (options) => { const program = await whole(options); " +
+      "return {...program, callMain(words) { if (words.includes('--batch')) return program.callMain(words); " +
+      "throw new WebAssembly.RuntimeError('unreachable'); }}; }; " + from));
+  return file;
 }
 
 try {
   await check("a file that is dropped is answered; another batch, a card, another optimizer change the answer", {}, async (page) => {
+    await until(page, status + " === 'Ready.'");
     await drop(page, resnet50);
-    await answered(page);
+    console.log("   ResNet-50, dropped: " + await answered(page));
     assert.deepEqual(await page.evaluate(sizes), sizesOf(resnet50));
     const times = [];
     for (const batch of ["8", "64", "32"]) {
@@ -102,6 +114,12 @@ try {
     assert.ok(await page.evaluate("document.getElementById('report').clientHeight > 1000"), "as tall as what it holds");
   });
 
+  await check("the example is answered", {}, async (page) => {
+    await page.evaluate("document.getElementById('example-button').click()");
+    await answered(page);
+    assert.deepEqual(await page.evaluate(sizes), sizesOf(resnet50));
+  });
+
   await check("a plan, and which batch fits", {}, async (page) => {
     await page.evaluate("document.querySelector(`[name='more']`).value = '--iterations 40 --time-limit 0'");
     await page.evaluate("document.querySelector(`[name='--batch']`).value = '64'");
@@ -113,7 +131,7 @@ try {
     await page.evaluate("['more', '--budget'].forEach((name) => document.querySelector(`[name='${name}']`).value = '')");
     await page.evaluate("document.querySelector(`[name='--gpu']`).value = 'T4'");
     await press(page, "fit");
-    await until(page, "/Answered/.test(" + status + ") && " + inReport("/largest batch/i.test(document.body.textContent)"), 120);
+    await until(page, "/Answered/.test(" + status + ") && " + inReport("/Safe up to batch/.test(document.body.textContent)"), 120);
   });
 
   await check("a search that runs can be stopped", {}, async (page) => {
@@ -141,6 +159,14 @@ try {
     assert.match(await until(page, error), /unknown-gpu/);
   });
 
+  await check("a program that breaks off says so, and the next question is answered", {url: breaking(join(folder, "breaking.html"))}, async (page) => {
+    await drop(page, resnet50);
+    assert.match(await until(page, error), /internal error: RuntimeError: unreachable/);
+    await choose(page, "--batch", "8");
+    await answered(page);
+    assert.equal(await page.evaluate(error), "");
+  });
+
   await check("a link keeps the question", {url: app + "#batch=16&optimizer=sgd&more=--loss+mean"}, async (page) => {
     assert.equal(await page.evaluate("document.querySelector(`[name='--optimizer']`).value"), "sgd");
     await drop(page, resnet50);
@@ -164,9 +190,8 @@ try {
     assert.doesNotMatch(policy, /https?:|connect-src|\*|unsafe-inline|unsafe-eval(?<!wasm-unsafe-eval)/);
   });
 
-  for (const [name, width, height, dark] of [["desk", 1280, 900, false], ["phone", 400, 800, false], ["dark", 1280, 900, true]]) {
+  for (const [name, width, height, dark] of [["app", 1280, 900, false], ["app-phone", 400, 800, false], ["app-dark", 1280, 900, true]]) {
     await check("at " + width + " columns" + (dark ? ", dark," : "") + " nothing is wider than the page", {width, height, dark}, async (page) => {
-
       await page.evaluate("document.querySelector(`[name='--batch']`).value = '64'");
       await page.evaluate("document.querySelector(`[name='--gpu']`).value = 'RTX 4090'");
       await drop(page, resnet50);
@@ -174,7 +199,7 @@ try {
       await page.settle();
       assert.ok(await page.evaluate("document.documentElement.scrollWidth <= " + width));
       assert.ok(await page.evaluate(inReport("document.documentElement.scrollWidth <= " + width)));
-      if (pictures) writeFileSync(join(pictures, "app_" + name + ".png"), await page.picture());
+      if (pictures) writeFileSync(join(pictures, name + ".png"), await page.picture());
     });
   }
 } finally {
