@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/analysis/kept_gradients.h"
+#include "analyzer/analysis/loop.h"
 #include "analyzer/analysis/segments.h"
 #include "analyzer/eager/engine/autograd.h"
 #include "analyzer/eager/engine/executor.h"
@@ -217,36 +219,32 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
   m.recorder().Reserve(steps, steps + graph.tensors.size());
   Executor executor(m, setting.lowered, run.hold);
   AllocateStatics(executor, setting);
-  std::vector<std::shared_ptr<eager::Storage>> extra;
-  if (setting.lowered.hidden_buffer_bytes > 0) {
-    extra.push_back(m.recorder().AllocateStatic(Category::kBuffers, "counters of the batch norms",
-                                                setting.lowered.hidden_buffer_bytes, {}, DType::kInt64));
-  }
-  if (run.training && setting.loss != LossKind::kOwn) {
-    for (TensorId id : setting.loss_outputs) {
-      const int64_t bytes = eager::TargetBytes(setting.loss, graph, id, run.autocast.has_value());
-      if (bytes > 0)
-        extra.push_back(m.recorder().AllocateStatic(Category::kInputs, "target", bytes, {}, DType::kInt64));
-    }
-  }
+  const std::vector<std::shared_ptr<eager::Storage>> beside =
+      HeldBesideModel(setting.lowered, run, setting.loss, setting.loss_outputs, m);
+  const bool after_another = !gradients.empty();
   TakeOver(gradients, m, executor);
   m.SetGradEnabled(run.training);
   m.SetAutocast(setting.lowered.has_own_casts ? std::nullopt : run.autocast);
   if (trace != nullptr) Observe(m, executor, trace->forward);
   RETURN_IF_ERROR(executor.RunForward(setting.ranges));
   executor.ReleaseLocals();
+  HandOutOutputs(run, executor);
   result.end_of_forward_bytes = m.recorder().live_bytes();
   result.saved_activation_bytes = SavedBytes(m.recorder().program());
   m.SetAutocast(run.autocast);
-  TensorRef loss;
+  TensorRef loss, gradient;
   if (run.training && setting.loss == LossKind::kOwn) {
     loss = executor.value(setting.lowered.loss);
+  } else if (run.training && setting.loss == LossKind::kGradient) {
+    std::tie(loss, gradient) = GivenGradient(m, executor, setting.loss_outputs);
   } else if (run.training && setting.loss != LossKind::kNone) {
     loss = ComputeLoss(m, setting.loss, graph, executor, setting.loss_outputs);
   }
   m.SetAutocast(std::nullopt);
+  result.held_output_bytes = HoldOutputs(run, executor);
+  const StepId loss_end = m.recorder().program().steps.next_id();
   if (trace != nullptr) trace->saved = SavedByNodes(m, graph);
-  if (loss != nullptr) RunBackward(m, loss);
+  if (loss != nullptr) RunBackward(m, loss, gradient);
   m.SetOrigin(nullptr);
   m.BeginStep(loss != nullptr ? kEndOfBackward : "end of forward");
   result.host_peak_bytes = m.recorder().host_peak_bytes();
@@ -256,6 +254,7 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
     if (buffer.category == Category::kBuffers) result.buffer_bytes += buffer.bytes;
   }
   result.program = m.recorder().Finish();
+  if (!after_another) HoldThroughForward(run, gradients, loss_end, result.program);
   work::Spend(static_cast<int64_t>(result.program.steps.size()) + Operands(graph));
   RETURN_IF_ERROR(SumFlops(result.program, result));
   return result;

@@ -47,6 +47,7 @@ struct Enacted : PassFigures {
   int64_t host_peak_bytes = 0;      // most that offloaded segments have on the host at once
   bool batch_statistics = false;    // some layer normalizes over the batch: its size changes what is computed
   LossKind loss = LossKind::kNone;  // what kAuto became
+  int64_t held_output_bytes = 0;    // that the loop holds from forward to the end of the step
   int64_t loss_tokens = 0;          // over which it is taken, where that is not the batch
   std::vector<Diagnostic> diagnostics;
   std::vector<Diagnostic> plain_rewrites;  // of lower.h

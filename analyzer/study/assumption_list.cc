@@ -27,6 +27,7 @@ std::string NameOf(LossKind loss) {
     case LossKind::kMse: return "mse";
     case LossKind::kNone: return "none";
     case LossKind::kOwn: return "the model's own";
+    case LossKind::kGradient: return "gradient";
   }
   return "none";
 }
@@ -112,6 +113,15 @@ std::string ReshardText(const RankLayout& layout) {
 }
 
 std::string TypeText(const std::optional<DType>& dtype) { return dtype ? std::string(NameOf(*dtype)) : ""; }
+
+// The loop's variable of what the model returned, where it is a part of the step that one may want to free.
+bool IsWorthSaying(const Enacted& enacted) {
+  constexpr int64_t kLeast = 1 << 20, kLeastShare = 100;
+  return enacted.held_output_bytes >= std::max(kLeast, enacted.end_of_forward_bytes / kLeastShare);
+}
+std::string HeldText(int64_t bytes) {
+  return absl::StrFormat("the outputs to the end of the step: %.1f MiB", static_cast<double>(bytes) / (1 << 20));
+}
 
 std::string Unless(std::string_view absent, std::string_view text) {
   return std::string(text == absent ? std::string_view() : text);
@@ -228,6 +238,7 @@ void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis&
     }
     Add(option, workload, &enacted, list);
     if (loss && enacted.loss_tokens > 0) list.emplace_back("loss-over", absl::StrCat(enacted.loss_tokens, " tokens"));
+    if (loss && IsWorthSaying(enacted)) list.emplace_back("holds", HeldText(enacted.held_output_bytes));
   }
   AddSettings(run, analysis.info.from_record, enacted, list);
   const auto& settled = enacted.assumptions;

@@ -37,7 +37,13 @@ inline constexpr auto kLosses =
                                      {"mean", LossKind::kMean},
                                      {"cross-entropy", LossKind::kCrossEntropy, "ce cross-entropy-loss"},
                                      {"mse", LossKind::kMse, "mse-loss l2"},
+                                     {"gradient", LossKind::kGradient, "given"},
                                      {"none", LossKind::kNone}});
+inline constexpr auto kTrainerNames =
+    std::to_array<Choice<Trainer>>({{"plain", Trainer::kPlain, "none pytorch torch"},
+                                    {"hf", Trainer::kHuggingFace, "huggingface transformers hugging-face"},
+                                    {"lightning", Trainer::kLightning, "pytorch-lightning pl"},
+                                    {"fabric", Trainer::kFabric, "lightning-fabric"}});
 inline constexpr auto kImplementations =
     std::to_array<Choice<OptimizerImplementation>>({{"foreach", OptimizerImplementation::kForeach},
                                                     {"for-loop", OptimizerImplementation::kForLoop, "loop"},

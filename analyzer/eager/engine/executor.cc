@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/eager/operators/pointwise.h"
 #include "analyzer/eager/spans/spans.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/run/limits.h"
@@ -45,7 +46,8 @@ Executor::Executor(Machine& machine, const Lowered& lowered, std::span<const std
       lowered_(lowered),
       release_after_(lowered.releases),
       dropped_after_(graph_.nodes.size() + 1),
-      values_(graph_.tensors.size()) {
+      values_(graph_.tensors.size()),
+      held_(held) {
   for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
     // A table with a release is what the step before left behind, and this one replaces.
     const bool released =
@@ -250,6 +252,38 @@ void Executor::ReleaseLocals() {
     const bool is_output = release_after_[id] == static_cast<int32_t>(graph_.nodes.size());
     if (kinds_[id] == TensorKind::kActivation && !is_output) values_[id].reset();
   }
+}
+
+void Executor::ConvertOutputs(DType dtype) {
+  std::vector<std::pair<TensorId, TensorRef>> converted;
+  m_.SetOrigin(nullptr);
+  for (TensorId id : graph_.outputs) {
+    const TensorRef& value = values_[id];
+    if (kinds_[id] != TensorKind::kActivation || value == nullptr) continue;
+    if (IsFloating(value->dtype) && value->dtype != dtype) converted.emplace_back(id, ToCopy(m_, value, dtype));
+  }
+  for (auto& [id, value] : converted) {
+    m_.recorder().MarkHeld(value->storage->buffer, "an output of the model, converted by the trainer");
+    values_[id] = std::move(value);
+  }
+}
+
+void Executor::ReleaseOutputs() {
+  for (TensorId id : graph_.outputs) {
+    const bool named = std::find(held_.begin(), held_.end(), graph_.tensors[id].name) != held_.end();
+    if (kinds_[id] == TensorKind::kActivation && !named) values_[id].reset();
+  }
+}
+
+int64_t Executor::OutputBytes() const {
+  absl::flat_hash_map<const Storage*, int64_t> storages;
+  for (TensorId id : graph_.outputs) {
+    if (kinds_[id] != TensorKind::kActivation || values_[id] == nullptr) continue;
+    storages[values_[id]->storage.get()] = values_[id]->storage->bytes;
+  }
+  int64_t bytes = 0;
+  for (const auto& [storage, size] : storages) bytes += size;
+  return bytes;
 }
 
 }  // namespace onnx_mem::eager

@@ -54,6 +54,12 @@ class Executor {
   const TensorRef& value(TensorId id) const { return values_[id]; }
   // Frees every value but the graph's outputs: the model's forward has returned.
   void ReleaseLocals();
+  // The floating outputs become copies in `dtype`, where they have another: made while all of them live.
+  void ConvertOutputs(DType dtype);
+  // The loop's variable of the outputs ends; what a variable holds by name stays.
+  void ReleaseOutputs();
+  // Of distinct storages of outputs that forward made.
+  int64_t OutputBytes() const;
   const TensorIds& parameters() const { return parameters_; }
 
   // --- for the hooks of spans (eager/spans)
@@ -85,6 +91,7 @@ class Executor {
   IdVector<TensorId, int32_t> release_after_;
   std::vector<TensorIds> dropped_after_;  // by node index
   IdVector<TensorId, TensorRef> values_;
+  std::span<const std::string> held_;
   TensorIds parameters_;
   Observer observer_;
 };

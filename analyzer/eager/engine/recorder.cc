@@ -1,5 +1,6 @@
 #include "analyzer/eager/engine/recorder.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -86,7 +87,8 @@ std::shared_ptr<Storage> Recorder::AllocateStatic(Category category, SharedText 
 void Recorder::Free(BufferId id) {
   if (finished_) return;
   Buffer& buffer = program_.buffers[id];
-  buffer.end = program_.steps.next_id();
+  // What the step before left behind may die before the first operator runs: a buffer lives for one step at least.
+  buffer.end = std::max(program_.steps.next_id(), StepId(buffer.begin.value() + 1));
   live_bytes_ -= buffer.bytes;
 }
 
