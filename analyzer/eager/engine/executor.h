@@ -21,9 +21,13 @@ namespace onnx_mem::eager {
 
 // Nodes first..last (inclusive) run inside one checkpoint call.
 struct NodeRange : NodeSpan {
-  std::vector<std::string> keep = {};  // operators whose results are kept for the second run
-  TensorIds arguments = {};            // held for the second run beside what it reads
-  Offload offload = Offload::kNo;      // not kNo: no second run
+  // What selective checkpointing keeps and leaves out (run.h).
+  std::vector<std::string> keep = {};
+  std::vector<KeptCall> keep_calls = {};
+  std::vector<CallId> skip = {};
+  bool by_call() const { return !keep_calls.empty() || !skip.empty(); }
+  TensorIds arguments = {};        // held for the second run beside what it reads
+  Offload offload = Offload::kNo;  // not kNo: no second run
   bool reentrant = false;
 };
 
@@ -48,6 +52,9 @@ class Executor {
   using Observer = std::function<void(int32_t node, std::span<const TensorRef> inputs,
                                       std::span<const TensorRef> outputs, StepId before)>;
   void SetObserver(Observer observer) { observer_ = std::move(observer); }
+
+  // The hook of all that runs outside of spans; outlives the forward.
+  void SetTracer(SpanHook* tracer) { tracer_ = tracer; }
 
   Machine& machine() const { return m_; }
   const Lowered& lowered() const { return lowered_; }
@@ -78,7 +85,7 @@ class Executor {
   // Says of a value that outlives its last reader who keeps it.
   void NoteHolder(TensorId id, const EagerTensor& value);
   void MakeMissingInputs(const OpRow& row, Call& call);
-  void RunSpan(const NodeRange& range);
+  absl::Status RunSpan(const NodeRange& range);
   void DropAfter(int32_t index);
 
   Machine& m_;
@@ -94,6 +101,7 @@ class Executor {
   std::span<const std::string> held_;
   TensorIds parameters_;
   Observer observer_;
+  SpanHook* tracer_ = nullptr;
 };
 
 }  // namespace onnx_mem::eager
