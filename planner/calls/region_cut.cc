@@ -25,6 +25,13 @@ struct Corner {
   Wide tilted = 0;  // bytes, each with the weight of its call
 };
 
+// What one cut proves of every choice: the prices of its cost and of its bytes, as they weigh, add up to `least`.
+struct Line {
+  Wide cost_price = 0;
+  Wide byte_price = 0;
+  Wide least = 0;
+};
+
 class Cutter {
  public:
   Cutter(const CutRegion& region, bool one_by_one) : region_(region), weight_(region.bytes.size(), kPlain) {
@@ -46,11 +53,32 @@ class Cutter {
     while ((all >> shift) > kMostPriced) ++shift;
     ForEachPrice(cost_price, byte_price,
                  [&](int arc, Wide price) { cut_.SetCapacity(arc, static_cast<int64_t>(price >> shift)); });
-    if (cut_.Solve() >= kInfinite) return std::nullopt;
+    const Wide least = cut_.Solve();
+    if (least >= kInfinite) return std::nullopt;
+    lines_.push_back({cost_price, byte_price, least << shift});
     return Choice();
   }
 
+  // No choice holds less, as the first cut proves where no choice costs more than `most_cost`.
+  int64_t LeastBytes(Wide most_cost) const {
+    const Line& line = lines_.front();
+    const Wide weighted = (line.least - line.cost_price * most_cost) / line.byte_price;
+    return static_cast<int64_t>(std::max<Wide>(weighted, 0) / MostWeight());
+  }
+
+  // No choice that holds at most so many bytes costs less.
+  int64_t LeastCost(int64_t held_bytes) const {
+    Wide least = 0;
+    for (const Line& line : lines_) {
+      const Wide rest = line.least - line.byte_price * held_bytes * MostWeight();
+      if (rest > 0) least = std::max(least, (rest + line.cost_price - 1) / line.cost_price);
+    }
+    return static_cast<int64_t>(least);
+  }
+
  private:
+  int64_t MostWeight() const { return *std::max_element(weight_.begin(), weight_.end()); }
+
   void Build() {
     for (size_t v = 0; v < region_.bytes.size(); ++v) value_.push_back(cut_.AddNode());
     for (size_t i = 0; i < region_.calls.size(); ++i) call_.push_back(cut_.AddNode());
@@ -129,6 +157,7 @@ class Cutter {
   std::vector<int64_t> weight_;
   std::vector<int32_t> maker_;  // by value; -1: nobody here
   MinCut cut_;
+  std::vector<Line> lines_;
   std::vector<int> value_, call_, value_arc_, call_arc_;
 };
 
@@ -159,7 +188,8 @@ void DropBettered(std::vector<CutOption>& options) {
 
 }  // namespace
 
-std::vector<CutOption> FrontOf(const CutRegion& region, const FrontLimits& limits) {
+CutFront FrontOf(const CutRegion& region, const FrontLimits& limits) {
+  if (region.bytes.empty()) return {};
   Cutter cutter(region, limits.one_by_one);
   Wide all_cost = 1, all_bytes = 1;
   for (const CutRegion::Call& call : region.calls) all_cost += std::max<int64_t>(call.cost, 0);
@@ -184,10 +214,14 @@ std::vector<CutOption> FrontOf(const CutRegion& region, const FrontLimits& limit
     gaps.push(GapOf(corners, gap.low, corners.size() - 1));
     gaps.push(GapOf(corners, corners.size() - 1, gap.high));
   }
-  std::vector<CutOption> options;
-  for (Corner& corner : corners) options.push_back(std::move(corner.option));
-  DropBettered(options);
-  return options;
+  CutFront front;
+  for (Corner& corner : corners) front.options.push_back(std::move(corner.option));
+  DropBettered(front.options);
+  for (size_t i = 1; i < front.options.size(); ++i)
+    front.least_cost.push_back(cutter.LeastCost(front.options[i].held_bytes));
+  front.least_cost.push_back(0);
+  front.least_bytes = cutter.LeastBytes(all_cost);
+  return front;
 }
 
 }  // namespace onnx_mem

@@ -26,14 +26,15 @@ struct CutRegion {
     std::vector<int32_t> makes = {};
     int64_t cost = 0;
   };
-  std::vector<Call> calls;         // in their order
-  std::vector<int64_t> bytes;      // by value: to keep it; 0: it is held anyway
-  std::vector<int32_t> saved;      // values that autograd needs
+  std::vector<Call> calls;     // in their order
+  std::vector<int64_t> bytes;  // by value: to keep it; 0: it is held anyway
+  std::vector<int32_t> saved;  // values that autograd needs
   struct Pair {
     int32_t first = 0;
     int32_t then = 0;
   };
-  std::vector<Pair> together = {};  // calls: where the first runs again, so does the other, which writes over its result
+  std::vector<Pair> together =
+      {};  // calls: where the first runs again, so does the other, which writes over its result
   friend bool operator==(const CutRegion&, const CutRegion&) = default;
 };
 
@@ -51,8 +52,16 @@ struct FrontLimits {
   bool one_by_one = true;
 };
 
-// By rising bytes and falling cost, no one bettered by another. Empty where the region cannot run again at all.
-std::vector<CutOption> FrontOf(const CutRegion& region, const FrontLimits& limits = {});
+struct CutFront {
+  std::vector<CutOption> options;  // by rising bytes and falling cost, no one bettered by another
+  // Proven of every choice: one that holds no more than the next option does costs at least this. One for each option;
+  // for the last one 0.
+  std::vector<int64_t> least_cost;
+  int64_t least_bytes = 0;  // no choice holds less
+};
+
+// Empty where the region cannot run again at all.
+CutFront FrontOf(const CutRegion& region, const FrontLimits& limits = {});
 
 }  // namespace onnx_mem
 

@@ -87,7 +87,7 @@ TEST(FrontOf, HasTheCornersOfAllChoices) {
   for (int trial = 0; trial < 2000; ++trial) {
     const CutRegion region = RandomRegion(random);
     const std::vector<Point> hull = HullByTrying(region);
-    EXPECT_EQ(PointsOf(FrontOf(region, {.one_by_one = false})), hull) << trial;
+    EXPECT_EQ(PointsOf(FrontOf(region, {.one_by_one = false}).options), hull) << trial;
     impossible += hull.empty() ? 1 : 0;
     with_inner_corners += hull.size() > 2 ? 1 : 0;
   }
@@ -99,12 +99,33 @@ TEST(FrontOf, EachOptionIsWhatItSays) {
   std::mt19937 random(12);
   for (int trial = 0; trial < 500; ++trial) {
     const CutRegion region = RandomRegion(random);
-    for (const CutOption& option : FrontOf(region)) {
+    for (const CutOption& option : FrontOf(region).options) {
       unsigned again = 0;
       for (int32_t call : option.again) again |= 1U << call;
       EXPECT_EQ(PointOf(region, again), std::optional(Point(option.held_bytes, option.cost)));
     }
   }
+}
+
+TEST(FrontOf, WhatItProvesHoldsForAllChoices) {
+  std::mt19937 random(13);
+  int above_none = 0;
+  for (int trial = 0; trial < 500; ++trial) {
+    const CutRegion region = RandomRegion(random);
+    const CutFront front = FrontOf(region);
+    ASSERT_EQ(front.least_cost.size(), front.options.size());
+    for (unsigned again = 0; again < 1U << region.calls.size(); ++again) {
+      const std::optional<Point> point = PointOf(region, again);
+      if (!point) continue;
+      EXPECT_GE(point->first, front.least_bytes);
+      for (size_t i = 0; i + 1 < front.options.size(); ++i) {
+        if (point->first > front.options[i + 1].held_bytes) continue;
+        EXPECT_GE(point->second, front.least_cost[i]);
+        above_none += front.least_cost[i] > 0 ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(above_none, 1000);
 }
 
 // Four equal blocks: at one price all of them change.
@@ -115,8 +136,8 @@ TEST(FrontOf, EqualBlocksChangeOneByOne) {
     region.bytes.push_back(1000);
     region.saved.push_back(i);
   }
-  EXPECT_EQ(PointsOf(FrontOf(region, {.one_by_one = false})), (std::vector<Point>{{0, 40}, {4000, 0}}));
-  EXPECT_EQ(PointsOf(FrontOf(region)),
+  EXPECT_EQ(PointsOf(FrontOf(region, {.one_by_one = false}).options), (std::vector<Point>{{0, 40}, {4000, 0}}));
+  EXPECT_EQ(PointsOf(FrontOf(region).options),
             (std::vector<Point>{{0, 40}, {1000, 30}, {2000, 20}, {3000, 10}, {4000, 0}}));
 }
 
