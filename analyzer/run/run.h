@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analyzer/graph/dtype.h"
+#include "analyzer/run/call_id.h"
 
 namespace onnx_mem {
 
@@ -66,10 +67,13 @@ inline std::string_view NameOf(BaseBits bits) {
 struct Segment {
   std::vector<std::string> modules;
   std::vector<std::string> nodes;
-  // Selective checkpointing: results of these framework operators ("convolution", "addmm") are kept, not computed
-  // again.
-  std::vector<std::string> keep = {};
+  // Selective checkpointing. Each call within the segment is in one of three states in the second run: its outputs are
+  // kept since the first, it runs again, or it is skipped, as nothing reads what it makes.
+  std::vector<std::string> keep = {};     // every call of these framework operators ("convolution", "addmm")
+  std::vector<KeptCall> keep_calls = {};  // and these
+  std::vector<CallId> skip = {};          // empty beside `keep_calls`: what nothing reads (dead_calls.h)
   Offload offload = Offload::kNo;
+  bool keeps() const { return !keep.empty() || !keep_calls.empty(); }
   friend bool operator==(const Segment&, const Segment&) = default;
 };
 

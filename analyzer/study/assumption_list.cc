@@ -65,7 +65,9 @@ std::string SegmentsText(const std::vector<Segment>& segments) {
   for (const Segment& segment : segments) {
     std::string call = absl::StrJoin(segment.modules.empty() ? segment.nodes : segment.modules, ",");
     absl::StrAppend(&call, std::string(FlagSuffixOf(segment.offload)));
-    if (!segment.keep.empty()) absl::StrAppend(&call, std::string(kSegmentKeeps), absl::StrJoin(segment.keep, ","));
+    std::vector<std::string> kept = segment.keep;
+    for (const KeptCall& of_call : segment.keep_calls) kept.push_back(TextOf(of_call));
+    if (!kept.empty()) absl::StrAppend(&call, std::string(kSegmentKeeps), absl::StrJoin(kept, ","));
     calls.push_back(std::move(call));
   }
   return absl::StrJoin(calls, "; ");

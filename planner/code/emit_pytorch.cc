@@ -227,6 +227,23 @@ absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo&
   return code;
 }
 
+namespace {
+
+// As --plan reads it (cli/files/plan_file.h).
+void AddKeep(const Segment& segment, nlohmann::ordered_json& entry) {
+  if (segment.keep_calls.empty()) {
+    if (!segment.keep.empty()) entry["keep"] = segment.keep;
+    return;
+  }
+  entry["keep"] = nlohmann::ordered_json::object();
+  for (const std::string& name : segment.keep) entry["keep"][name] = nlohmann::ordered_json::array();
+  for (const KeptCall& kept : segment.keep_calls) entry["keep"][TextOf(kept.call)] = kept.outputs;
+  entry["skip"] = nlohmann::ordered_json::array();
+  for (const CallId& call : segment.skip) entry["skip"].push_back(TextOf(call));
+}
+
+}  // namespace
+
 std::string EmitPlanJson(const ModelInfo& info, const ModulePlan& plan) {
   nlohmann::ordered_json document;
   document["model"] = FileName(info.path);
@@ -240,7 +257,7 @@ std::string EmitPlanJson(const ModelInfo& info, const ModulePlan& plan) {
     nlohmann::ordered_json entry;
     if (!segment.segment.modules.empty()) entry["modules"] = segment.segment.modules;
     if (!segment.segment.nodes.empty()) entry["nodes"] = segment.segment.nodes;
-    if (!segment.segment.keep.empty()) entry["keep"] = segment.segment.keep;
+    AddKeep(segment.segment, entry);
     if (segment.segment.offload != Offload::kNo) entry["offload"] = NameOf(segment.segment.offload);
     document["segments"].push_back(std::move(entry));
   }

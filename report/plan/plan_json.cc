@@ -19,11 +19,30 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
+// A list of operators' names, or an object of calls with the outputs that are kept, none for all.
+void WriteKeep(JsonWriter& json, const Segment& segment) {
+  if (segment.keep_calls.empty()) {
+    if (!segment.keep.empty()) json.Key("keep").Texts(segment.keep);
+    return;
+  }
+  json.Key("keep").BeginObject();
+  for (const std::string& name : segment.keep) json.Key(name).BeginArray(Layout::kOneLine).EndArray();
+  for (const KeptCall& kept : segment.keep_calls) {
+    json.Key(TextOf(kept.call)).BeginArray(Layout::kOneLine);
+    for (const int8_t output : kept.outputs) json.Int(output);
+    json.EndArray();
+  }
+  json.EndObject();
+  json.Key("skip").BeginArray();
+  for (const CallId& call : segment.skip) json.String(TextOf(call));
+  json.EndArray();
+}
+
 void WriteSegment(JsonWriter& json, const PlannedSegment& segment) {
   json.BeginObject();
   json.Key("modules").Texts(segment.segment.modules);
   json.Key("nodes").Texts(segment.nodes);
-  if (!segment.segment.keep.empty()) json.Key("keep").Texts(segment.segment.keep);
+  WriteKeep(json, segment.segment);
   if (segment.segment.offload != Offload::kNo) json.Key("offload").String(NameOf(segment.segment.offload));
 #define ONNX_MEM_SEGMENT(member, ...) json.Add({{#member, segment.member}});
 #include "include/onnx_mem/figures.inc"
