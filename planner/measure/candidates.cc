@@ -139,16 +139,15 @@ void AddKeepers(const FrameworkGraph& graph, CandidateSet& set) {
   set.list = std::move(all);
 }
 
-// A range that begins by writing over what it reads from outside (an in-place ReLU behind a layer of another segment)
-// cannot run again: its input is gone. Nor can a part of an autograd.Function.
+}  // namespace
+
+// An in-place ReLU behind a layer of another segment has lost its input.
 void DropUnrepeatable(const Lowered& lowered, CandidateSet& set) {
   std::erase_if(set.list, [&](const Candidate& c) {
     return EffectsOfRerun(lowered.graph, {c.first, c.last}).overwrites_inputs ||
            FunctionCutBy(lowered, {c.first, c.last}) != nullptr;
   });
 }
-
-}  // namespace
 
 CandidateSet FindCandidates(const Lowered& lowered, Granularity granularity) {
   if (granularity == Granularity::kOp) {
