@@ -26,7 +26,7 @@ struct Corner {
 };
 
 // What one cut proves of every choice: the prices of its cost and of its bytes, as they weigh, add up to `least`.
-struct Line {
+struct ProvenLine {
   Wide cost_price = 0;
   Wide byte_price = 0;
   Wide least = 0;
@@ -61,7 +61,7 @@ class Cutter {
 
   // No choice holds less, as the first cut proves where no choice costs more than `most_cost`.
   int64_t LeastBytes(Wide most_cost) const {
-    const Line& line = lines_.front();
+    const ProvenLine& line = lines_.front();
     const Wide weighted = (line.least - line.cost_price * most_cost) / line.byte_price;
     return static_cast<int64_t>(std::max<Wide>(weighted, 0) / MostWeight());
   }
@@ -69,7 +69,7 @@ class Cutter {
   // No choice that holds at most so many bytes costs less.
   int64_t LeastCost(int64_t held_bytes) const {
     Wide least = 0;
-    for (const Line& line : lines_) {
+    for (const ProvenLine& line : lines_) {
       const Wide rest = line.least - line.byte_price * held_bytes * MostWeight();
       if (rest > 0) least = std::max(least, (rest + line.cost_price - 1) / line.cost_price);
     }
@@ -157,19 +157,19 @@ class Cutter {
   std::vector<int64_t> weight_;
   std::vector<int32_t> maker_;  // by value; -1: nobody here
   MinCut cut_;
-  std::vector<Line> lines_;
+  std::vector<ProvenLine> lines_;
   std::vector<int> value_, call_, value_arc_, call_arc_;
 };
 
 // Two neighbouring corners, the wider the sooner.
-struct Gap {
+struct CornerGap {
   double area = 0;
   size_t low = 0;  // of the corners: fewer bytes
   size_t high = 0;
-  bool operator<(const Gap& other) const { return area < other.area; }
+  bool operator<(const CornerGap& other) const { return area < other.area; }
 };
 
-Gap GapOf(const std::vector<Corner>& corners, size_t low, size_t high) {
+CornerGap GapOf(const std::vector<Corner>& corners, size_t low, size_t high) {
   const double bytes = static_cast<double>(corners[high].tilted - corners[low].tilted);
   const double cost = static_cast<double>(corners[low].option.cost - corners[high].option.cost);
   return {bytes > 0 && cost > 0 ? bytes * cost : 0, low, high};
@@ -200,10 +200,10 @@ CutFront FrontOf(const CutRegion& region, const FrontLimits& limits) {
     if (!corner) return {};
     corners.push_back(*std::move(corner));
   }
-  std::priority_queue<Gap> gaps;
+  std::priority_queue<CornerGap> gaps;
   gaps.push(GapOf(corners, 0, 1));
   while (!gaps.empty() && gaps.top().area > 0 && corners.size() < limits.corners) {
-    const Gap gap = gaps.top();
+    const CornerGap gap = gaps.top();
     gaps.pop();
     const Wide bytes = corners[gap.high].tilted - corners[gap.low].tilted;
     const Wide cost = corners[gap.low].option.cost - corners[gap.high].option.cost;
