@@ -14,6 +14,7 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/graph.h"
 #include "analyzer/memory/program.h"
+#include "analyzer/run/region_calls.h"
 #include "analyzer/run/run.h"
 
 namespace onnx_mem {
@@ -78,6 +79,7 @@ struct StepTrace {
   Enacted enacted;
   std::vector<NodeTrace> forward;
   std::vector<SavedTrace> saved;  // one per autograd node of the forward or the loss, first made first
+  RegionCalls calls;              // of the forward, but for what the model's own checkpoints hold
 };
 
 // As EnactLowered, with `run` training, one micro-step and no checkpoint segments.

@@ -27,6 +27,13 @@ KeptInRegion KeptIn(const RegionCalls& region, const std::vector<KeptCall>& kept
 // storages from outside are skipped.
 std::vector<CallState> StatesOf(const RegionCalls& region, const KeptOutputs& kept);
 
+// The same where a plan says what it skips. Error: as of KeptIn, or a call that is kept and skipped.
+struct StatesInRegion {
+  std::vector<CallState> states;
+  std::string error;  // "": none
+};
+StatesInRegion StatesBySkip(const RegionCalls& region, const KeptOutputs& kept, const std::vector<CallId>& skip);
+
 // Why a second run with these states is wrong: something that runs, or a backward function, reads what is neither kept
 // nor made again, or reads a kept storage before its last write. "": it is right.
 std::string WrongReadIn(const RegionCalls& region, const KeptOutputs& kept, const std::vector<CallState>& states);

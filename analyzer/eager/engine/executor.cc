@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/eager/spans/spans.h"
 #include "analyzer/graph/diagnostic.h"
+#include "analyzer/graph/status_macros.h"
 #include "analyzer/run/limits.h"
 
 namespace onnx_mem::eager {
@@ -141,7 +142,9 @@ Outputs Executor::RunOperator(const FrameworkNode& node, const NameFrame& frame,
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] != nullptr || !node.outputs[i].valid()) continue;
     const Tensor& tensor = graph_.tensors[node.outputs[i]];
-    outputs[i] = m_.New(node.op, tensor.shape.dims, tensor.dtype);
+    m_.BeginStep(node.op);
+    m_.SetNextOutput(static_cast<int>(i));
+    outputs[i] = m_.Allocate(tensor.shape.dims, tensor.dtype);
   }
   return outputs;
 }
@@ -155,7 +158,12 @@ void Executor::RunNode(int32_t index, const NameFrame& frame) {
   }
   const StepId before = m_.recorder().current_step();
   std::vector<TensorRef> observed;
-  Outputs outputs = RunOperator(node, frame, observer_ ? &observed : nullptr);
+  SpanHook* const span = m_.span();
+  if (span != nullptr) span->BeforeNode(index);
+  const bool watched = span != nullptr && span->watches();
+  Outputs outputs = RunOperator(node, frame, observer_ || watched ? &observed : nullptr);
+  m_.EndDispatch();
+  if (watched) span->AfterOperator(observed, outputs);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!node.outputs[i].valid()) continue;
     const BufferId buffer = outputs[i]->storage->buffer;
@@ -185,9 +193,10 @@ absl::Status Executor::RunForward(std::span<const NodeRange> checkpointed) {
   size_t next_range = 0;
   const auto count = static_cast<int32_t>(graph_.nodes.size());
   const NameFrame frame = OwnFrame();
+  m_.SetSpan(tracer_);
   for (int32_t i = 0; i < count; ++i) {
     if (next_range < checkpointed.size() && checkpointed[next_range].first == i) {
-      RunSpan(checkpointed[next_range]);
+      RETURN_IF_ERROR(RunSpan(checkpointed[next_range]));
       i = checkpointed[next_range++].last;
       continue;
     }
@@ -196,6 +205,7 @@ absl::Status Executor::RunForward(std::span<const NodeRange> checkpointed) {
     if (static_cast<int64_t>(m_.recorder().program().steps.size()) > limits::ForwardSteps(count))
       return TooManySteps(i);
   }
+  m_.SetSpan(nullptr);
   return absl::OkStatus();
 }
 
@@ -222,7 +232,7 @@ TensorIds Executor::ReadWithin(const NodeSpan& span) const {
   return ids;
 }
 
-void Executor::RunSpan(const NodeRange& range) {
+absl::Status Executor::RunSpan(const NodeRange& range) {
   const std::shared_ptr<SpanHook> hook = HookOf(*this, range, offloads_);
   const NameFrame frame = OwnFrame();
   hook->Before(frame);
@@ -232,8 +242,9 @@ void Executor::RunSpan(const NodeRange& range) {
     hook->AfterNode();
     DropAfter(i);
   }
-  m_.SetSpan(nullptr);
+  m_.SetSpan(tracer_);
   hook->After(frame);
+  return hook->status();
 }
 
 Values Executor::RunAgain(const NodeSpan& span, Values values) {

@@ -21,9 +21,12 @@ namespace onnx_mem::eager {
 
 // Nodes first..last (inclusive) run inside one checkpoint call.
 struct NodeRange : NodeSpan {
-  std::vector<std::string> keep = {};  // operators whose results are kept for the second run
-  TensorIds arguments = {};            // held for the second run beside what it reads
-  Offload offload = Offload::kNo;      // not kNo: no second run
+  // What selective checkpointing keeps and leaves out (run.h).
+  std::vector<std::string> keep = {};
+  std::vector<KeptCall> keep_calls = {};
+  std::vector<CallId> skip = {};
+  TensorIds arguments = {};        // held for the second run beside what it reads
+  Offload offload = Offload::kNo;  // not kNo: no second run
   bool reentrant = false;
 };
 
@@ -49,6 +52,9 @@ class Executor {
                                       std::span<const TensorRef> outputs, StepId before)>;
   void SetObserver(Observer observer) { observer_ = std::move(observer); }
 
+  // The hook of all that runs outside of spans; outlives the forward.
+  void SetTracer(SpanHook* tracer) { tracer_ = tracer; }
+
   Machine& machine() const { return m_; }
   const Lowered& lowered() const { return lowered_; }
   const TensorRef& value(TensorId id) const { return values_[id]; }
@@ -72,7 +78,7 @@ class Executor {
   // Says of a value that outlives its last reader who keeps it.
   void NoteHolder(TensorId id, const EagerTensor& value);
   void MakeMissingInputs(const OpRow& row, Call& call);
-  void RunSpan(const NodeRange& range);
+  absl::Status RunSpan(const NodeRange& range);
   void DropAfter(int32_t index);
 
   Machine& m_;
@@ -87,6 +93,7 @@ class Executor {
   IdVector<TensorId, TensorRef> values_;
   TensorIds parameters_;
   Observer observer_;
+  SpanHook* tracer_ = nullptr;
 };
 
 }  // namespace onnx_mem::eager
