@@ -4,7 +4,6 @@
 #include <set>
 #include <utility>
 
-#include "analyzer/graph/status_macros.h"
 #include "planner/calls/block_runs.h"
 #include "planner/calls/call_options.h"
 #include "planner/measure/index.h"
@@ -48,15 +47,16 @@ OptionLimits CornersFor(size_t ranges) {
 
 }  // namespace
 
-absl::StatusOr<std::optional<CallClass>> FindCallClass(Accountant& accountant, const LimitsOfRanges& limits_of,
-                                                       const CandidateSet& modules, CostLine line) {
-  if (!modules.by_module) return std::nullopt;
+std::optional<CallClass> FindCallClass(const Accountant& accountant, const StepTrace& trace,
+                                       const LimitsOfRanges& limits_of, const CandidateSet& modules, CostLine line) {
+  if (!modules.by_module || trace.calls.calls.empty()) return std::nullopt;
   const std::vector<Candidate> ranges = RangesOfClass(accountant.lowered(), modules);
   const std::optional<SegmentLimits> base = limits_of(ranges);
   if (!base) return std::nullopt;
-  ASSIGN_OR_RETURN(const RegionCalls whole, TraceCalls(accountant));
+  RegionCalls calls = trace.calls;
+  SetCosts(trace.enacted.program, accountant.clock(), calls);
   const int64_t call_cost = line == CostLine::kTime ? accountant.clock().card.checkpoint_call_ns : 0;
-  CallOptions options = OptionsOf(whole, ranges, *base, line, call_cost, CornersFor(ranges.size()));
+  CallOptions options = OptionsOf(calls, ranges, *base, line, call_cost, CornersFor(ranges.size()));
   CallClass found;
   found.profile.candidates = std::move(options.candidates);
   found.profile.figures = std::move(options.figures);

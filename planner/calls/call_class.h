@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "analyzer/analysis/enact.h"
 #include "planner/measure/accountant.h"
 #include "planner/measure/candidates.h"
 #include "planner/measure/plan.h"
@@ -25,9 +25,10 @@ struct CallClass {
 // What sets of ranges can do; nullopt where the step's own code checkpoints already.
 using LimitsOfRanges = std::function<std::optional<SegmentLimits>(const std::vector<Candidate>&)>;
 
-// Runs of neighbouring blocks, and `modules`, each with what it may keep. nullopt: the model has no such class.
-absl::StatusOr<std::optional<CallClass>> FindCallClass(Accountant& accountant, const LimitsOfRanges& limits_of,
-                                                       const CandidateSet& modules, CostLine line);
+// Runs of neighbouring blocks, and `modules`, each with what it may keep of the calls of `trace`. nullopt: the model
+// has no such class.
+std::optional<CallClass> FindCallClass(const Accountant& accountant, const StepTrace& trace,
+                                       const LimitsOfRanges& limits_of, const CandidateSet& modules, CostLine line);
 
 }  // namespace onnx_mem
 

@@ -17,10 +17,10 @@ namespace {
 // Runs of at most this many children; longer ones only as the whole container. Keeps the count linear in depth.
 constexpr size_t kLongestRun = 16;
 
-class Finder {
+class CandidateFinder {
  public:
   // `least_nodes`: that a module has.
-  Finder(const Lowered& lowered, int32_t least_nodes) : tree_(lowered.graph), least_nodes_(least_nodes) {}
+  CandidateFinder(const Lowered& lowered, int32_t least_nodes) : tree_(lowered.graph), least_nodes_(least_nodes) {}
 
   CandidateSet Find() {
     MarkStages();
@@ -157,14 +157,14 @@ CandidateSet FindCandidates(const Lowered& lowered, Granularity granularity) {
   }
   const bool has_modules = std::any_of(lowered.graph.nodes.begin(), lowered.graph.nodes.end(),
                                        [](const FrameworkNode& node) { return !node.module.empty(); });
-  CandidateSet set =
-      has_modules ? Finder(lowered, 2).Find() : CandidateSet{.list = NodeRuns(lowered.graph), .by_module = false};
+  CandidateSet set = has_modules ? CandidateFinder(lowered, 2).Find()
+                                 : CandidateSet{.list = NodeRuns(lowered.graph), .by_module = false};
   DropUnrepeatable(lowered, set);
   return set;
 }
 
 CandidateSet FindPlaces(const Lowered& lowered) {
-  CandidateSet set = Finder(lowered, 1).Find();
+  CandidateSet set = CandidateFinder(lowered, 1).Find();
   std::erase_if(set.list, [&](const Candidate& c) {
     return c.segment.modules.size() != 1 || FunctionCutBy(lowered, {c.first, c.last}) != nullptr;
   });

@@ -12,7 +12,6 @@
 namespace onnx_mem {
 namespace {
 
-constexpr int64_t kPageBytes = int64_t{2} << 20;
 constexpr int64_t kLargePageBytes = int64_t{20} << 20;  // of expandable segments
 constexpr int64_t kAnySize = std::numeric_limits<int64_t>::max();
 constexpr size_t kMostGaps = 4;  // of different sizes that have a line

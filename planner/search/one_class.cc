@@ -61,7 +61,7 @@ class ModelPlanner {
     ASSIGN_OR_RETURN(const CandidateSet candidates, Candidates());
     std::optional<CallClass> calls;
     if (request_.granularity == Granularity::kCall) {
-      ASSIGN_OR_RETURN(calls, Calls(candidates));
+      calls = Calls(candidates);
       if (!calls) return WithoutCalls();
       profile_ = calls->profile;
     } else {
@@ -133,9 +133,9 @@ class ModelPlanner {
     return set;
   }
 
-  absl::StatusOr<std::optional<CallClass>> Calls(const CandidateSet& modules) {
+  std::optional<CallClass> Calls(const CandidateSet& modules) {
     const auto limits_of = [&](const std::vector<Candidate>& ranges) { return prover_.LimitSegments(ranges); };
-    return FindCallClass(accountant_, limits_of, modules, request_.cost_line);
+    return FindCallClass(accountant_, prover_.trace(), limits_of, modules, request_.cost_line);
   }
 
   // Plans of whole modules answer where there is no class of plans per call.
