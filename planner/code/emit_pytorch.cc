@@ -12,6 +12,7 @@
 #include "analyzer/graph/shape.h"
 #include "analyzer/graph/status_macros.h"
 #include "applied_code.h"
+#include "planner/code/kept_lines.h"
 #include "planner/code/name_patterns.h"
 #include "planner/code/wrapping.h"
 
@@ -126,6 +127,12 @@ struct Entry {
   int calls = 1;
 };
 
+std::string KeepText(const Segment& segment) {
+  constexpr size_t kIndent = 8;
+  if (!segment.keep_calls.empty()) return absl::StrCat(",\n     \"keep\": ", KeptDictOf(segment, kIndent));
+  return segment.keep.empty() ? "" : absl::StrCat(", \"keep\": ", QuotedList(segment.keep));
+}
+
 Entry EntryOf(const Wrapping& wrapping, const PlannedSegment& segment, bool preserve,
               const std::vector<int64_t>& parameters) {
   Entry entry{wrapping.segment.modules, "", segment.saves_bytes, wrapping.calls};
@@ -134,7 +141,7 @@ Entry EntryOf(const Wrapping& wrapping, const PlannedSegment& segment, bool pres
       absl::StrCat(offload != Offload::kNo ? absl::StrCat(", \"offload\": \"", std::string(NameOf(offload)), "\"")
                                            : absl::StrCat(", \"preserve_rng_state\": ", preserve ? "True" : "False"),
                    parameters.empty() ? "" : absl::StrCat(", \"parameters\": [", absl::StrJoin(parameters, ", "), "]"),
-                   segment.segment.keep.empty() ? "" : absl::StrCat(", \"keep\": ", QuotedList(segment.segment.keep)));
+                   KeepText(segment.segment));
   return entry;
 }
 
