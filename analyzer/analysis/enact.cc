@@ -200,8 +200,7 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
   TakeOver(gradients, m, executor);
   m.SetGradEnabled(run.training);
   m.SetAutocast(setting.lowered.has_own_casts ? std::nullopt : run.autocast);
-  std::optional<StepTracer> tracer;
-  if (trace != nullptr) tracer.emplace(m, executor, *trace);
+  StepTracer tracer(m, executor, trace);
   RETURN_IF_ERROR(executor.RunForward(setting.ranges));
   executor.ReleaseLocals();
   result.end_of_forward_bytes = m.recorder().live_bytes();
@@ -214,7 +213,7 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
     loss = ComputeLoss(m, setting.loss, graph, executor, setting.loss_outputs);
   }
   m.SetAutocast(std::nullopt);
-  if (tracer) tracer->Finish();
+  tracer.Finish();
   if (loss != nullptr) RunBackward(m, loss);
   m.SetOrigin(nullptr);
   m.BeginStep(loss != nullptr ? kEndOfBackward : "end of forward");

@@ -45,19 +45,21 @@ std::vector<SavedTrace> SavedByNodes(Machine& m, const FrameworkGraph& graph) {
 
 }  // namespace
 
-StepTracer::StepTracer(Machine& machine, eager::Executor& executor, StepTrace& trace)
+StepTracer::StepTracer(Machine& machine, eager::Executor& executor, StepTrace* trace)
     : m_(machine), executor_(executor), trace_(trace), calls_(machine, executor.lowered()) {
-  Observe(m_, executor_, trace_.forward);
+  if (trace_ == nullptr) return;
+  Observe(m_, executor_, trace_->forward);
   executor_.SetTracer(&calls_);
 }
 
 void StepTracer::Finish() {
+  if (trace_ == nullptr) return;
   const FrameworkGraph& graph = executor_.lowered().graph;
   for (TensorId id : graph.outputs) {
     if (executor_.value(id) != nullptr) calls_.calls().MarkLeaving(executor_.value(id));
   }
-  trace_.calls = calls_.calls().region();
-  trace_.saved = SavedByNodes(m_, graph);
+  trace_->calls = calls_.calls().region();
+  trace_->saved = SavedByNodes(m_, graph);
 }
 
 }  // namespace onnx_mem

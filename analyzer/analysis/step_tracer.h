@@ -11,15 +11,15 @@ namespace onnx_mem {
 
 class StepTracer {
  public:
-  // Before the forward. All three must outlive it.
-  StepTracer(eager::Machine& machine, eager::Executor& executor, StepTrace& trace);
+  // Before the forward. All three must outlive it; without a trace it watches nothing.
+  StepTracer(eager::Machine& machine, eager::Executor& executor, StepTrace* trace);
   // Behind the loss, before the backward.
   void Finish();
 
  private:
   eager::Machine& m_;
   eager::Executor& executor_;
-  StepTrace& trace_;
+  StepTrace* trace_;
   eager::CallTracer calls_;
 };
 

@@ -9,9 +9,9 @@ namespace onnx_mem {
 namespace {
 
 // Calls [begin, end) of a whole, as calls of a region of their own.
-class Part {
+class RegionPart {
  public:
-  Part(const RegionCalls& whole, int32_t begin, int32_t end)
+  RegionPart(const RegionCalls& whole, int32_t begin, int32_t end)
       : whole_(whole), begin_(begin), end_(end), index_(whole.storages.size(), -1) {}
 
   RegionCalls Take() {
@@ -104,7 +104,8 @@ RegionCalls PartOf(const RegionCalls& whole, int32_t first, int32_t last) {
   const auto before = [](const RegionCall& call, int32_t node) { return call.node < node; };
   const auto begin = std::lower_bound(whole.calls.begin(), whole.calls.end(), first, before);
   const auto end = std::lower_bound(begin, whole.calls.end(), last + 1, before);
-  return Part(whole, static_cast<int32_t>(begin - whole.calls.begin()), static_cast<int32_t>(end - whole.calls.begin()))
+  return RegionPart(whole, static_cast<int32_t>(begin - whole.calls.begin()),
+                    static_cast<int32_t>(end - whole.calls.begin()))
       .Take();
 }
 

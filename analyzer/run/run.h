@@ -73,7 +73,8 @@ struct Segment {
   std::vector<KeptCall> keep_calls = {};  // and these
   std::vector<CallId> skip = {};          // empty beside `keep_calls`: what nothing reads (dead_calls.h)
   Offload offload = Offload::kNo;
-  bool keeps() const { return !keep.empty() || !keep_calls.empty(); }
+  bool by_call() const { return !keep_calls.empty() || !skip.empty(); }
+  bool is_selective() const { return !keep.empty() || by_call(); }
   friend bool operator==(const Segment&, const Segment&) = default;
 };
 

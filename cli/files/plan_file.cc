@@ -88,8 +88,6 @@ absl::Status ReadSkip(const Json& item, const std::string& path, Segment& segmen
     if (!call) return BadPlan(path, NoCall(name));
     segment.skip.push_back(std::move(*call));
   }
-  if (!segment.skip.empty() && segment.keep_calls.empty())
-    return BadPlan(path, R"("skip" of a segment without calls in "keep")");
   return absl::OkStatus();
 }
 

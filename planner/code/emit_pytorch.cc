@@ -238,7 +238,7 @@ namespace {
 
 // As --plan reads it (cli/files/plan_file.h).
 void AddKeep(const Segment& segment, nlohmann::ordered_json& entry) {
-  if (segment.keep_calls.empty()) {
+  if (!segment.by_call()) {
     if (!segment.keep.empty()) entry["keep"] = segment.keep;
     return;
   }

@@ -21,7 +21,7 @@ using Layout = JsonWriter::Layout;
 
 // A list of operators' names, or an object of calls with the outputs that are kept, none for all.
 void WriteKeep(JsonWriter& json, const Segment& segment) {
-  if (segment.keep_calls.empty()) {
+  if (!segment.by_call()) {
     if (!segment.keep.empty()) json.Key("keep").Texts(segment.keep);
     return;
   }

@@ -37,8 +37,7 @@ std::string RangeName(const PlannedSegment& segment) {
 std::string KindOf(const PlannedSegment& segment) {
   if (segment.segment.offload == Offload::kGate) return ", from where on they leave";
   if (segment.segment.offload != Offload::kNo) return ", to the host";
-  if (!segment.segment.keep_calls.empty())
-    return absl::StrFormat(", keeping %d calls", segment.segment.keep_calls.size());
+  if (segment.segment.by_call()) return absl::StrFormat(", keeping %d calls", segment.segment.keep_calls.size());
   return segment.segment.keep.empty() ? "" : ", keeping products";
 }
 

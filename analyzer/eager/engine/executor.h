@@ -25,6 +25,7 @@ struct NodeRange : NodeSpan {
   std::vector<std::string> keep = {};
   std::vector<KeptCall> keep_calls = {};
   std::vector<CallId> skip = {};
+  bool by_call() const { return !keep_calls.empty() || !skip.empty(); }
   TensorIds arguments = {};        // held for the second run beside what it reads
   Offload offload = Offload::kNo;  // not kNo: no second run
   bool reentrant = false;

@@ -24,7 +24,7 @@ class Checkpoint : public SpanHook, public Packed, public std::enable_shared_fro
  public:
   Checkpoint(Executor& executor, NodeRange range)
       : executor_(executor), m_(executor.machine()), range_(std::move(range)) {
-    if (!range_.keep.empty() || !range_.keep_calls.empty()) selected_.emplace(m_, executor.lowered(), range_);
+    if (!range_.keep.empty() || range_.by_call()) selected_.emplace(m_, executor.lowered(), range_);
   }
 
   void Before(const NameFrame& frame) override {

@@ -78,7 +78,7 @@ absl::Status SelectedCalls::Finish() {
   const RegionCalls& region = calls_.region();
   kept_by_name_.resize(region.calls.size(), false);
   states_.assign(region.calls.size(), CallState::kAgain);
-  if (range_.keep_calls.empty()) {
+  if (!range_.by_call()) {
     for (size_t i = 0; i < states_.size(); ++i) {
       if (kept_by_name_[i]) states_[i] = CallState::kKept;
     }
