@@ -11,6 +11,7 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "planner/calls/call_class.h"
+#include "planner/calls/skipped_calls.h"
 #include "planner/code/describe.h"
 #include "planner/measure/accountant.h"
 #include "planner/measure/candidates.h"
@@ -400,10 +401,14 @@ class ModelPlanner {
   // Plans were measured with the request's allocator, but for the one that is offered with another.
   void NameSettings(PlanAnswer& answer) const {
     const Settings settings = SettingsOf(accountant_.workload().allocator);
-    for (ModulePlan& plan : answer.plans) plan.settings = settings;
-    if (answer.fits_but_fragments) answer.fits_but_fragments->settings = settings;
-    if (answer.on_such_a_card) answer.on_such_a_card->plan.settings = settings;
-    if (answer.with_expandable_segments) answer.with_expandable_segments->settings = SettingsOf(kExpandable);
+    const auto name = [&](ModulePlan& plan, const Settings& own) {
+      plan.settings = own;
+      NameSkipped(accountant_.lowered().graph, prover_.trace().calls, plan);
+    };
+    for (ModulePlan& plan : answer.plans) name(plan, settings);
+    if (answer.fits_but_fragments) name(*answer.fits_but_fragments, settings);
+    if (answer.on_such_a_card) name(answer.on_such_a_card->plan, settings);
+    if (answer.with_expandable_segments) name(*answer.with_expandable_segments, SettingsOf(kExpandable));
   }
 
   bool TooDear(const Measured& measured) const {
