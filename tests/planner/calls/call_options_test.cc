@@ -11,34 +11,17 @@
 #include "planner/calls/block_runs.h"
 #include "planner/measure/accountant.h"
 #include "planner/measure/region_calls.h"
-#include "planner/search/proof.h"
+#include "tests/planner/calls/trained_model.h"
 
 namespace onnx_mem {
 namespace {
-
-struct Model {
-  ImportedModel imported;
-  Workload workload;
-};
-
-Model Load(const std::string& name, int64_t batch) {
-  const auto file = ModelFile::Open(std::string(ONNX_MEM_SOURCE_DIR) + "/testdata/models/" + name);
-  if (!file.ok()) ADD_FAILURE() << file.status();
-  Model model;
-  model.workload.mode = Mode::kTraining;
-  model.workload.bindings.batch = batch;
-  auto imported = file->Import(model.workload.bindings);
-  if (!imported.ok()) ADD_FAILURE() << imported.status();
-  model.imported = *std::move(imported);
-  return model;
-}
 
 // The option's kept calls, by the engine's rule, run again what the cut says, and nothing reads what is not there.
 TEST(OptionsOf, RunAgainWhatTheEngineRunsAgain) {
   for (const auto& [name, batch] :
        {std::pair("resnet18.train.ts.op17.onnx", 8), std::pair("mobilenet_v2.train.ts.op17.onnx", 8)}) {
     SCOPED_TRACE(name);
-    const Model model = Load(name, batch);
+    const TrainedModel model = LoadTrained(name, batch);
     Study study(model.imported);
     const auto accountant = Accountant::Create(study, model.workload, PlanRequest().clock, CostLine::kTime);
     ASSERT_TRUE(accountant.ok()) << accountant.status();
@@ -65,7 +48,7 @@ TEST(OptionsOf, RunAgainWhatTheEngineRunsAgain) {
 }
 
 TEST(RunsOf, BlocksAreNeighboursAcrossContainers) {
-  const Model model = Load("resnet18.train.ts.op17.onnx", 2);
+  const TrainedModel model = LoadTrained("resnet18.train.ts.op17.onnx", 2);
   Study study(model.imported);
   const auto lowered = study.Lower(model.workload.bindings, model.workload.run);
   ASSERT_TRUE(lowered.ok());
