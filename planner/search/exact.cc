@@ -15,6 +15,8 @@ constexpr int64_t kMostMisses = 4;
 constexpr int64_t kNearRow = 16;
 constexpr int kMostTightened = 10;
 constexpr int64_t kTightening = 2000;
+// What each place keeps of these, where one has hundreds of options.
+constexpr size_t kFewSuffixes = 1024;
 
 // The numbers below kRow, so that the first few are spread over all: 0, 16, 8, 24, 4 ...
 int64_t Spread(int64_t i) {
@@ -73,7 +75,8 @@ absl::Status Exact::TryNearRow(int64_t baseline_peak, const std::function<bool()
   const int64_t floor = bound_->Floor();
   for (left_ = kNearRow; left_ > 0 && may_go_on(); --left_) {
     const int64_t i = Spread(kNearRow - left_);
-    const std::optional<Choice> near = NearlyCheapest(*bound_, floor + (baseline_peak - floor) * i / kRow);
+    const std::optional<Choice> near =
+        NearlyCheapest(*bound_, floor + (baseline_peak - floor) * i / kRow, kFewSuffixes);
     if (near) RETURN_IF_ERROR(front.Try(*near, "chain"));
   }
   return absl::OkStatus();
@@ -82,7 +85,7 @@ absl::Status Exact::TryNearRow(int64_t baseline_peak, const std::function<bool()
 absl::Status Exact::TryNear(int64_t limit, BudgetLine line, int64_t overhead, Front& front) {
   int64_t aim = limit - overhead;
   for (int tries = 0; tries < kMostTightened; ++tries) {
-    const std::optional<Choice> near = NearlyCheapest(*bound_, aim);
+    const std::optional<Choice> near = NearlyCheapest(*bound_, aim, kFewSuffixes);
     if (!near) return absl::OkStatus();
     RETURN_IF_ERROR(front.Try(*near, "chain"));
     const int64_t above = BytesOn(line, front.ScoreOf(*near)) - limit;
