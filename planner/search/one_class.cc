@@ -83,7 +83,7 @@ class ModelPlanner {
     if (request_.offload) RETURN_IF_ERROR(AddMixed(front));
     Note(candidates);
     PlanAnswer answer = Answer();
-    if (request_.plans_alone) {
+    if (request_.plans_alone || request_.for_finer) {
       NameSettings(answer);
       answer.status = answer.chosen ? PlanStatus::kFeasible : PlanStatus::kNotFound;
       return answer;

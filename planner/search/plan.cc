@@ -69,6 +69,7 @@ class Searches {
   absl::StatusOr<PlanAnswer> Finer() {
     PlanRequest coarser = request_;
     coarser.granularity = Granularity::kModule;
+    coarser.for_finer = true;
     coarser.given.clear();
     ASSIGN_OR_RETURN(PlanAnswer modules, With(coarser));
     return With(request_, Found(std::move(modules.plans)));
