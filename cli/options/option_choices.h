@@ -72,7 +72,7 @@ inline constexpr auto kEmitted =
 inline constexpr auto kBudgetLines = std::to_array<Choice<BudgetLine>>(
     {{"device", BudgetLine::kDevice, "gpu card"}, {"live", BudgetLine::kLive, "alive"}});
 inline constexpr auto kGranularities = std::to_array<Choice<Granularity>>(
-    {{"module", Granularity::kModule, "modules layer"}, {"op", Granularity::kOp, "ops operator"}});
+    {{"module", Granularity::kModule, "modules layer"}, {"op", Granularity::kOp, "ops operator"}, {"call", Granularity::kCall, "calls"}});
 inline constexpr auto kCostLines =
     std::to_array<Choice<CostLine>>({{"flops", CostLine::kFlops}, {"time", CostLine::kTime}});
 inline constexpr auto kRuntimes = std::to_array<Choice<Runtime>>({{"auto", Runtime::kByFile},

@@ -77,7 +77,7 @@ int64_t Accountant::CostOf(const Step& step) const {
 }
 
 int64_t Accountant::LeastDeviceBytes(int64_t peak_bytes) const {
-  // PyTorch's allocators take nothing but whole pages from the device, and give none back before memory runs out.
+  // PyTorch's allocators give no page back before memory runs out.
   const bool pages = ServesLibraries(workload_.allocator);
   const int64_t reserved = pages ? (peak_bytes + kCudaPageBytes - 1) / kCudaPageBytes * kCudaPageBytes : peak_bytes;
   return reserved + baseline_figures_->device_bytes - baseline_figures_->reserved_peak_bytes;

@@ -52,7 +52,7 @@ void WriteSegment(JsonWriter& json, const PlannedSegment& segment) {
 void WriteOnePlan(JsonWriter& json, const ModulePlan& plan, Granularity granularity) {
   json.BeginObject();
   json.Add({{"id", plan.id}, {"method", plan.method}, {"label", plan.label}});
-  json.Key("granularity").String(granularity == Granularity::kOp ? "op" : "module");
+  json.Key("granularity").String(NameOf(granularity));
   for (const PeakRow& row : kPeakRows) {
     if (row.is_of_plans()) json.Key(row.key).Int(plan.measured.*row.value);
   }
