@@ -40,9 +40,9 @@ absl::StatusOr<int64_t> Largest(int64_t known, const Fits& fits) {
   return low;
 }
 
-class Finder {
+class BatchFinder {
  public:
-  Finder(Study& study, const Workload& workload, const PlanRequest& request)
+  BatchFinder(Study& study, const Workload& workload, const PlanRequest& request)
       : study_(study), workload_(workload), request_(request) {
     request_.given.clear();
     request_.plans_alone = true;
@@ -157,12 +157,12 @@ class Finder {
 }  // namespace
 
 absl::StatusOr<LargestBatch> FindLargestBatch(Study& study, const Workload& workload, const PlanRequest& request) {
-  return Finder(study, workload, request).Find();
+  return BatchFinder(study, workload, request).Find();
 }
 
 std::optional<SmallerBatch> FindSmallerBatch(Study& study, const Workload& workload, const PlanRequest& request,
                                              int64_t batch, int tries) {
-  return Finder(study, workload, request).FindSmaller(batch, tries);
+  return BatchFinder(study, workload, request).FindSmaller(batch, tries);
 }
 
 }  // namespace onnx_mem
