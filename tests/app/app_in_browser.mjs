@@ -3,12 +3,13 @@
 import assert from "node:assert/strict";
 import {execFileSync} from "node:child_process";
 import {existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from "node:fs";
+import {createServer} from "node:http";
 import {tmpdir} from "node:os";
-import {join, resolve} from "node:path";
+import {basename, join, resolve} from "node:path";
 import {findChromium, openPage, startBrowser} from "../web/browser.mjs";
 import {writeLargeModel} from "./large_model.mjs";
 
-const [build, program, models, pictures] = process.argv.slice(2);
+const [build, program, models, pictures] = process.argv.slice(2).map((path) => resolve(path));
 const app = resolve(build, "app/index.html");
 const chromium = findChromium();
 for (const [there, words] of [[existsSync(app), "no " + app + " (scripts/app builds it; wants emscripten)"],
@@ -95,6 +96,11 @@ try {
     await drop(page, resnet50);
     console.log("   ResNet-50, dropped: " + await answered(page));
     assert.deepEqual(await page.evaluate(sizes), sizesOf(resnet50));
+    const written = ["native.html", "native.json"].map((name) => join(folder, name));
+    execFileSync(program, [basename(resnet50), "-o", written[0], "-o", written[1]], {cwd: models, stdio: "ignore"});
+    for (const [i, name] of ["REPORT", "JSON_REPORT"].entries()) {
+      assert.equal(await page.evaluate("new TextDecoder().decode(state.written[" + name + "])"), readFileSync(written[i], "utf8"));
+    }
     const times = [];
     for (const batch of ["8", "64", "32"]) {
       const before = Date.now();
@@ -173,6 +179,16 @@ try {
     await answered(page);
     assert.deepEqual(await page.evaluate(sizes), sizesOf(resnet50, "-b", "16", "--optimizer", "sgd", "--loss", "mean"));
   });
+
+  const host = createServer((request, response) => response.setHeader("Content-Type", "text/html").end(readFileSync(app)));
+  await new Promise((listens) => host.listen(0, "127.0.0.1", listens));
+  await check("from a host it asks for nothing but itself", {url: "http://127.0.0.1:" + host.address().port + "/"}, async (page) => {
+    await drop(page, resnet50);
+    await answered(page);
+    assert.deepEqual(await page.evaluate(sizes), sizesOf(resnet50));
+  });
+  host.closeAllConnections();
+  host.close();
 
   for (const [words, rows, columns] of [["300 MB", 8192, 9600], ["5 GB", 65536, 20000]]) {
     await check("of a file of " + words + " the structure is read, not the weights", {}, async (page) => {
