@@ -512,6 +512,7 @@ constexpr auto kRows = std::to_array<AtenRow>({
     {"hardtanh", "relu6", One},
     {"index.Tensor", "index", Index},
     {"index_add", "index_add", ByAxisAndIndex},
+    {"index_copy", "index_copy", ByAxisAndIndex},
     {"index_put", "index_put", IndexPut},
     {"_unsafe_index_put", "index_put", IndexPut},
     {"index_select", "index_select", Gather},
