@@ -366,11 +366,13 @@ class ModelPlanner {
 
   // Plans were measured with the request's allocator, but for the one that is offered with another.
   void NameSettings(PlanAnswer& answer) const {
-    const Settings settings = SettingsOf(accountant_.workload().allocator);
+    const Workload& workload = accountant_.workload();
+    const std::string_view variable = AllocatorVariable(workload.platform.Torch());
+    const Settings settings = SettingsOf(workload.allocator, variable);
     for (ModulePlan& plan : answer.plans) plan.settings = settings;
     if (answer.fits_but_fragments) answer.fits_but_fragments->settings = settings;
     if (answer.on_such_a_card) answer.on_such_a_card->plan.settings = settings;
-    if (answer.with_expandable_segments) answer.with_expandable_segments->settings = SettingsOf(kExpandable);
+    if (answer.with_expandable_segments) answer.with_expandable_segments->settings = SettingsOf(kExpandable, variable);
   }
 
   bool TooDear(const Measured& measured) const {
