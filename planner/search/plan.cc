@@ -34,8 +34,7 @@ constexpr int64_t kCurveGrain = 250;
 // Of large models fewer: each point is enacted and replayed. In points times nodes.
 constexpr int64_t kCurveWork = 60'000;
 constexpr int64_t kLeastGrain = 5;
-// Plans that are tried on a card of the budget's size: each runs several steps through the allocator.
-constexpr int kMostCards = 24;
+constexpr int kMostCards = 24;  // plans tried on a card of the budget's size: each runs several steps of the allocator
 // Without a budget: how many plans of the curve modules go to the host for.
 constexpr int64_t kMixedTargets = 4;
 // And how much may be spent on that, beside the effort for second runs alone.
@@ -366,9 +365,8 @@ class ModelPlanner {
 
   // Plans were measured with the request's allocator, but for the one that is offered with another.
   void NameSettings(PlanAnswer& answer) const {
-    const Workload& workload = accountant_.workload();
-    const std::string_view variable = AllocatorVariable(workload.platform.Torch());
-    const Settings settings = SettingsOf(workload.allocator, variable);
+    const std::string_view variable = AllocatorVariable(accountant_.workload().platform.Torch());
+    const Settings settings = SettingsOf(accountant_.workload().allocator, variable);
     for (ModulePlan& plan : answer.plans) plan.settings = settings;
     if (answer.fits_but_fragments) answer.fits_but_fragments->settings = settings;
     if (answer.on_such_a_card) answer.on_such_a_card->plan.settings = settings;
