@@ -264,7 +264,7 @@ void Gather(AtenCall& c) {
 
 // --- shapes
 
-// torch.cat leaves out an empty cache, of shape [0], whatever the others' rank (TensorShape.cpp, cat_should_skip_tensor).
+// torch.cat leaves out an empty cache, of shape [0], whatever the others' rank (TensorShape.cpp).
 bool IsLeftOutOfCat(const AtenCall& c, TensorId id) {
   const Shape& shape = c.graph.tensors[id].shape;
   return shape.rank() == 1 && shape.dims[0] == 0;
