@@ -400,7 +400,8 @@ class ModelPlanner {
 
   // Plans were measured with the request's allocator, but for the one that is offered with another.
   void NameSettings(PlanAnswer& answer) const {
-    const Settings settings = SettingsOf(accountant_.workload().allocator);
+    const std::string_view variable = AllocatorVariable(accountant_.workload().platform.Torch());
+    const Settings settings = SettingsOf(accountant_.workload().allocator, variable);
     const auto name = [&](ModulePlan& plan, const Settings& own) {
       plan.settings = own;
       NameSkipped(accountant_.lowered().graph, prover_.trace().calls, plan);
@@ -408,7 +409,7 @@ class ModelPlanner {
     for (ModulePlan& plan : answer.plans) name(plan, settings);
     if (answer.fits_but_fragments) name(*answer.fits_but_fragments, settings);
     if (answer.on_such_a_card) name(answer.on_such_a_card->plan, settings);
-    if (answer.with_expandable_segments) name(*answer.with_expandable_segments, SettingsOf(kExpandable));
+    if (answer.with_expandable_segments) name(*answer.with_expandable_segments, SettingsOf(kExpandable, variable));
   }
 
   bool TooDear(const Measured& measured) const {

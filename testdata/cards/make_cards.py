@@ -3,8 +3,8 @@
 
 usage: make_cards.py [--litgpt FOLDER] [NAME ...]     (needs torch, transformers and onnx_mem; no GPU, no weights)
 
-FOLDER has lit_gpt of Lightning-AI/litgpt at commit 8641822. NAME: records to write, all without one. They are packed
-into records.tar.xz.
+FOLDER has lit_gpt of Lightning-AI/litgpt at commit 0cc02afa, which brought the table of figures. NAME: records to
+write, all without one. They are packed into records.tar.xz.
 """
 import argparse
 import pathlib
@@ -78,16 +78,46 @@ def vit():
     return model, (), {"pixel_values": torch.zeros(2, 3, 224, 224), "labels": torch.zeros(2, dtype=torch.int64)}
 
 
-# Liger-Kernel's benchmark of modules: the providers "huggingface" and "torch". Rows of x are the batch.
+# Liger-Kernel's benchmark of modules: the providers "huggingface" and "torch". One x serves all iterations, so that its
+# gradient is there as those of parameters are.
+
+class Own(nn.Module):
+    """`module` on an x of its own; `tick` has no bytes. `beside`: what other providers or iterations left there."""
+
+    def __init__(self, module, shape, dtype=torch.float32, beside=()):
+        super().__init__()
+        self.module, self.x = module, nn.Parameter(torch.zeros(shape, dtype=dtype))
+        for i, tensor in enumerate(beside):
+            self.register_buffer(f"beside{i}", tensor)
+
+    def forward(self, tick, *targets):
+        return self.module(self.x, *targets)
+
+
+def own(name, module, shape, dtype=torch.float32, targets=(), beside=()):
+    RECORDS[name] = lambda: (Own(module(), shape, dtype, [t() for t in beside]),
+                             (torch.zeros(1, 0), *(t() for t in targets)), {})
+
 
 def mlp(width, hidden, act):
     config = transformers.LlamaConfig(hidden_size=width, intermediate_size=hidden, hidden_act=act)
-    return LlamaMLP(config).to(HALF), (torch.zeros(8, width, dtype=HALF),), {}
+    return LlamaMLP(config).to(HALF)
 
 
-for width, hidden in ((4096, 11008), (2048, 4096)):
-    for short, act in (("silu", "silu"), ("gelu", "gelu_pytorch_tanh")):
-        RECORDS[f"mlp_{short}_{width}"] = lambda w=width, h=hidden, a=act: mlp(w, h, a)
+def empty(*shape, dtype=torch.float32):
+    return lambda: torch.empty(shape, dtype=dtype)
+
+
+ACTS = {"silu": "silu", "gelu": "gelu_pytorch_tanh"}
+WORKSPACE = empty(8519680, dtype=torch.uint8)
+for width, hidden, short, rows in ((4096, 11008, "silu", (4096, 8192, 16384, 32768)),
+                                   (4096, 11008, "gelu", (8192, 16384, 32768, 65536)),
+                                   (2048, 4096, "silu", (2048, 8192, 16384, 32768)),
+                                   (2048, 4096, "gelu", (2048, 4096, 8192, 16384))):
+    for n in rows:
+        make = lambda w=width, h=hidden, a=ACTS[short]: mlp(w, h, a)  # noqa: E731
+        own(f"mlp_{short}_{width}_{n}", make, (n, width), HALF)
+        own(f"mlp_{short}_{width}_{n}_after", make, (n, width), HALF, beside=[WORKSPACE])
 
 
 class Loss(nn.Module):
@@ -99,65 +129,35 @@ class Loss(nn.Module):
         return {"loss": self.function(x, y)}
 
 
-def of_rows(function, size, target):
-    return Loss(function), (torch.zeros(8, size), target(8, size)), {}
-
-
-def classes(n, _):
-    return torch.zeros(n, dtype=torch.int64)
-
-
 def kl_div(x, y):
     return F.kl_div(x.log_softmax(-1), y, reduction="batchmean")
 
 
-def tvd(x, y):
-    """Liger's TorchTVDLoss: its input is a distribution."""
-    return (0.5 * torch.abs(x.softmax(-1) - y)).sum() / x.size(0)
-
-
 for size in (4096, 8192, 16384, 32768, 65536, 131072):
-    RECORDS[f"cross_entropy_{size}"] = lambda s=size: of_rows(F.cross_entropy, s, classes)
-RECORDS["kl_div_16384"] = lambda: of_rows(kl_div, 16384, torch.zeros)
-
-
-class WithOther(nn.Module):
-    """The benchmark builds the modules of all providers: the other one's parameters lie there, without a gradient."""
-
-    def __init__(self, module, other):
-        super().__init__()
-        self.module = module
-        for i, parameter in enumerate(other.parameters()):
-            self.register_buffer(f"other{i}", torch.empty_like(parameter))
-
-    def forward(self, x):
-        return self.module(x)
-
-
+    own(f"cross_entropy_{size}", lambda: Loss(F.cross_entropy), (16384, size),
+        targets=[empty(16384, dtype=torch.int64)])
+own("kl_div_16384", lambda: Loss(kl_div), (16384, 16384), targets=[empty(16384, 16384)])
 for size in (1024, 2048, 4096, 8192, 16384):
-    RECORDS[f"layer_norm_{size}"] = lambda s=size: (nn.LayerNorm(s), (torch.zeros(8, s),), {})
-    RECORDS[f"layer_norm_{size}_both"] = lambda s=size: (
-        WithOther(nn.LayerNorm(s), nn.LayerNorm(s)), (torch.zeros(8, s),), {})
+    own(f"layer_norm_{size}", lambda s=size: nn.LayerNorm(s), (4096, size))
+    own(f"layer_norm_{size}_both", lambda s=size: nn.LayerNorm(s), (4096, size), beside=[empty(size)] * 2)
 for size in (32, 64, 512, 1024, 2048):
-    RECORDS[f"group_norm_{size}"] = lambda s=size: (nn.GroupNorm(s // 4, s), (torch.zeros(8, s, 512),), {})
-    RECORDS[f"group_norm_{size}_both"] = lambda s=size: (
-        WithOther(nn.GroupNorm(s // 4, s), nn.GroupNorm(s // 4, s)), (torch.zeros(8, s, 512),), {})
+    own(f"group_norm_{size}", lambda s=size: nn.GroupNorm(s // 4, s), (128, size, 512))
+    own(f"group_norm_{size}_both", lambda s=size: nn.GroupNorm(s // 4, s), (128, size, 512), beside=[empty(size)] * 2)
 
 
 class Head(nn.Module):
-    def __init__(self, both):
+    def __init__(self):
         super().__init__()
         self.lin = nn.Linear(4096, 128256, bias=False, dtype=HALF)
-        if both:
-            self.register_buffer("other", torch.empty_like(self.lin.weight))
 
     def forward(self, x, y):
         return {"loss": F.cross_entropy(self.lin(x), y)}
 
 
-for both in (False, True):
-    RECORDS["lm_head" + "_both" * both] = lambda b=both: (
-        Head(b), (torch.zeros(8, 4096, dtype=HALF), torch.zeros(8, dtype=torch.int64)), {})
+for rows in (4096, 8192, 16384, 32768):
+    for both in ([], [empty(128256, 4096, dtype=HALF)]):
+        own(f"lm_head_{rows}" + "_both" * len(both), Head, (rows, 4096), HALF,
+            targets=[empty(rows, dtype=torch.int64)], beside=both)
 
 
 class RmsNorm(nn.Module):
@@ -168,39 +168,16 @@ class RmsNorm(nn.Module):
         self.weight = nn.Parameter(torch.ones(size))
 
     def forward(self, x):
-        h = x.to(torch.float32)
-        h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-6)
-        return self.weight * h.to(x.dtype)
-
-
-class Given(torch.autograd.Function):
-    """y.backward(dy) with dy in another type than y."""
-
-    @staticmethod
-    def forward(ctx, y, dy):
-        ctx.dy = dy
-        return y.new_zeros(())
-
-    @staticmethod
-    def backward(ctx, _):
-        return ctx.dy.to(torch.float32), None
-
-
-class RmsStep(nn.Module):
-    def __init__(self, size):
-        super().__init__()
-        self.norm = RmsNorm(size)
-        self.register_buffer("other", torch.empty(size))
-
-    def forward(self, x, dy):
-        y = self.norm(x)
-        return {"loss": Given.apply(y, dy), "y": y}
+        dtype = x.dtype
+        x = x.to(torch.float32)
+        x = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
+        return self.weight * x.to(dtype)
 
 
 for size in (1024, 2048, 4096, 8192, 16384, 32768):
-    RECORDS[f"rms_norm_{size}"] = lambda s=size: (RmsNorm(s), (torch.zeros(8, s, dtype=HALF),), {})
-    RECORDS[f"rms_norm_{size}_step"] = lambda s=size: (
-        RmsStep(s), (torch.zeros(8, s, dtype=HALF), torch.zeros(8, s, dtype=HALF)), {})
+    own(f"rms_norm_{size}", lambda s=size: RmsNorm(s), (2048, size), HALF)
+    own(f"rms_norm_{size}_both", lambda s=size: RmsNorm(s), (2048, size), HALF,
+        beside=[empty(size), empty(2048, size, dtype=HALF)])
 
 
 # litgpt's LoRA (tutorials/resource-tables.md): the old code, its loss over chunks of 128 tokens.
@@ -222,7 +199,8 @@ class Step(nn.Module):
         return {"loss": chunked_cross_entropy(logits, targets[..., 1:]), "logits": logits}
 
 
-def litgpt(kind, name, length, dtype=HALF):
+def litgpt(kind, name, length, dtype=HALF, asked=False):
+    """`asked`: the model alone, its loss over all logits at once."""
     from lit_gpt import adapter, lora
     old = torch.get_default_dtype()
     torch.set_default_dtype(dtype)
@@ -237,43 +215,21 @@ def litgpt(kind, name, length, dtype=HALF):
         model.max_seq_length = length
     finally:
         torch.set_default_dtype(old)
+    if asked:
+        return model, (ids(2, length),), {}
     return Step(model), (ids(2, length), ids(2, length)), {}
 
 
 for short, name, length in (("phi", "phi-1_5", 1044), ("stablelm", "stablelm-base-alpha-3b", 1034),
                             ("llama7b", "Llama-2-7b-hf", 1304), ("llama13b", "Llama-2-13b-hf", 1304)):
     RECORDS[f"litgpt_lora_{short}"] = lambda n=name, t=length: litgpt("lora", n, t)
+    RECORDS[f"litgpt_lora_{short}_asked"] = lambda n=name, t=length: litgpt("lora", n, t, asked=True)
 for short, name, length in (("stablelm", "stablelm-base-alpha-3b", 1034), ("llama7b", "Llama-2-7b-hf", 1304)):
     RECORDS[f"litgpt_adapter_{short}"] = lambda n=name, t=length: litgpt("adapter", n, t)
-RECORDS["litgpt_lora_stablelm_mixed"] = lambda: litgpt("lora", "stablelm-base-alpha-3b", 1034, torch.float32)
-
-
-# What one asks of the same rows who knows the models alone.
-
-def causal(make, length):
-    return make.to(HALF), (), {"input_ids": ids(2, length), "labels": ids(2, length)}
-
-
-def llama(width, hidden, depth, heads):
-    return causal(transformers.LlamaForCausalLM(transformers.LlamaConfig(
-        vocab_size=32000, hidden_size=width, intermediate_size=hidden, num_hidden_layers=depth,
-        num_attention_heads=heads, use_cache=False)), 1304)
-
-
-@row("phi")
-def phi():
-    return causal(transformers.PhiForCausalLM(transformers.PhiConfig(use_cache=False)), 1044)
-
-
-@row("stablelm")
-def stablelm():
-    return causal(transformers.GPTNeoXForCausalLM(transformers.GPTNeoXConfig(
-        vocab_size=50688, hidden_size=4096, num_hidden_layers=16, num_attention_heads=32, intermediate_size=16384,
-        max_position_embeddings=4096, use_cache=False)), 1034)
-
-
-RECORDS["llama7b"] = lambda: llama(4096, 11008, 32, 32)
-RECORDS["llama13b"] = lambda: llama(5120, 13824, 40, 40)
+    RECORDS[f"litgpt_adapter_{short}_asked"] = lambda n=name, t=length: litgpt("adapter", n, t, asked=True)
+for asked in (False, True):
+    RECORDS["litgpt_lora_stablelm_mixed" + "_asked" * asked] = lambda a=asked: litgpt(
+        "lora", "stablelm-base-alpha-3b", 1034, torch.float32, a)
 
 
 def main():
