@@ -439,6 +439,59 @@ def test_what_a_step_offloads_is_not_on_the_device():
     assert away.end_of_forward_bytes < plain.end_of_forward_bytes - 400 * 128 * 4
 
 
+class Offload(torch.autograd.graph.saved_tensors_hooks):
+    """Activations on the host by number, as torchtune's OffloadActivations(use_streams=False) has them."""
+
+    def __init__(self, weights):
+        self.weights, self.kept, self.stream = {id(w) for w in weights}, {}, torch.cuda.default_stream()
+        super().__init__(self.pack, self.unpack)
+
+    def pack(self, t):
+        number = len(self.kept)
+        away = t.numel() * t.element_size() >= 1024 and not isinstance(t, nn.Parameter)
+        if away:
+            with torch.cuda.stream(self.stream):
+                host = torch.empty_like(t, pin_memory=True, device="cpu")
+                host.copy_(t, non_blocking=True)
+            t = host
+        self.kept[number] = t, away
+        return number
+
+    def unpack(self, number):
+        t, away = self.kept.pop(number)
+        return t.to("cuda", non_blocking=True) if away else t
+
+
+class Offloaded(nn.Module):
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+
+    def forward(self, x):
+        with Offload(self.net.parameters()):
+            return self.net(x)
+
+
+def test_hooks_that_offload_by_number_are_counted():
+    net = Net()
+    whole = onnx_mem.measure(net, inputs(400)[0], optimizer="none", loss="mean")
+    away = onnx_mem.measure(Offloaded(net), inputs(400)[0], optimizer="none", loss="mean")
+    assert whole.saved_activation_bytes == 3 * 400 * 128 * 4       # the results of relu, sigmoid and mul
+    assert away.saved_activation_bytes == 0
+    assert whole.end_of_forward_bytes - away.end_of_forward_bytes == whole.saved_activation_bytes
+    assert away.peak_bytes < whole.peak_bytes
+
+
+def test_a_second_stream_is_refused():
+    net = Net()
+
+    def step(x, y):
+        with torch.cuda.stream(torch.cuda.Stream()):
+            net(x).sum().backward()
+    with pytest.raises(onnx_mem.Error, match="use_streams=False"):
+        onnx_mem.measure(step=step, args=inputs())
+
+
 def growing():
     net, kept = Net(), []
 
