@@ -347,10 +347,11 @@ def record(model: Module,
            precisions: Precision | Sequence[Precision]=...,
            **inputs: Input) -> Record: ...
 
-def measure(model: Module,
+def measure(model: Module | None=None,
             args: object=...,
             *rest: object,
             kwargs: Mapping[str, object] | None=None,
+            step: Callable[..., object] | None=None,
             optimizer: str | Callable[..., object]='adam',
             training: bool=True,
             batch: int | None=None,

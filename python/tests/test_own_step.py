@@ -1,4 +1,5 @@
 """measure(step=...): steps of the user's own, against the same steps run on the CPU with data."""
+import contextlib
 import copy
 import gc
 
@@ -353,3 +354,223 @@ def test_the_step_and_what_it_reaches_are_as_they_were():
     assert all(torch.equal(v, before[k]) for k, v in net.state_dict().items())
     step(*inputs())
     assert not torch.equal(weight, before["first.weight"])
+
+
+def test_the_step_of_measure_written_by_hand_takes_the_same():
+    net, (x, y) = Net(), inputs()
+    optimizer = torch.optim.AdamW(net.parameters())          # its foreach form, as on a GPU
+
+    def step(x, y):
+        optimizer.zero_grad()
+        out = net(x)
+        loss = F.cross_entropy(out, y)
+        loss.backward()
+        optimizer.step()
+        return out, loss
+    mine, own = onnx_mem.measure(step=step, args=(x, y)), onnx_mem.measure(net, x, optimizer="adamw")
+    for name in ("peak_bytes", "first_step_peak_bytes", "breakdown", "parameter_bytes", "input_bytes", "peak_operator"):
+        assert getattr(mine, name) == getattr(own, name)
+
+
+class Mlp(nn.Module):
+    """Llama's."""
+
+    def __init__(self, size, inner):
+        super().__init__()
+        self.gate, self.up = (nn.Linear(size, inner, bias=False) for _ in range(2))
+        self.down = nn.Linear(inner, size, bias=False)
+
+    def forward(self, x):
+        return self.down(F.silu(self.gate(x)) * self.up(x))
+
+
+@pytest.mark.parametrize("batch,length,size,inner,published", [
+    (4, 1024, 4096, 11008, 1294.25), (4, 8192, 4096, 11008, 6372.25), (2, 1024, 2048, 4096, 264.25),
+    (2, 16384, 2048, 4096, 2416.25)])
+def test_what_liger_published_of_a_layer(batch, length, size, inner, published):
+    """linkedin/Liger-Kernel, benchmark/data/all_benchmark_data.csv, swiglu, provider huggingface, on an A100 and an RTX
+    4090: max_memory_allocated() in MiB, with the workspaces of cuBLAS of forward's and backward's thread."""
+    workspaces = 2 * 8519680
+    with torch.device("meta"):
+        layer = Mlp(size, inner).to(torch.bfloat16)
+        x = torch.empty(batch, length, size, dtype=torch.bfloat16, requires_grad=True)
+
+    def step():
+        y = layer(x)
+        y.backward(torch.randn_like(y), retain_graph=True)
+    assert onnx_mem.measure(step=step).peak_bytes + workspaces == published * 2**20
+
+
+def test_models_and_optimizers_as_arguments_and_methods_of_an_object():
+    class Trainer:
+        def __init__(self):
+            self.net = Net()
+            self.optimizer = adam(self.net)
+
+        def step(self, x, y):
+            train(self.net, self.optimizer, x, y)
+
+    def train(net, optimizer, x, y):
+        optimizer.zero_grad()
+        F.cross_entropy(net(x), y).backward()
+        optimizer.step()
+    peak = onnx_mem.measure(step=plain(), args=inputs()).peak_bytes
+    trainer = Trainer()
+    assert onnx_mem.measure(step=trainer.step, args=inputs()).peak_bytes == peak
+    net = Net()
+    optimizer = adam(net)
+    assert onnx_mem.measure(net, inputs(), step=lambda net, x, y: train(net, optimizer, x, y)).peak_bytes == peak
+    assert onnx_mem.measure(step=train, args=(net, optimizer, *inputs())).peak_bytes == peak
+
+
+def test_what_a_step_offloads_is_not_on_the_device():
+    net = Net()
+
+    def step(x, y, hooks):
+        for p in net.parameters():
+            p.grad = None
+        with hooks():
+            loss = F.cross_entropy(net(x), y)
+        loss.backward()
+    hooks = torch.autograd.graph
+    plain, same, away = (onnx_mem.measure(step=step, args=(*inputs(400), hook)) for hook in (
+        contextlib.nullcontext, lambda: hooks.saved_tensors_hooks(lambda t: t, lambda t: t), hooks.save_on_cpu))
+    assert same == plain
+    assert away.end_of_forward_bytes < plain.end_of_forward_bytes - 400 * 128 * 4
+
+
+class Offload(torch.autograd.graph.saved_tensors_hooks):
+    """Activations on the host by number, as torchtune's OffloadActivations(use_streams=False) has them."""
+
+    def __init__(self, weights):
+        self.weights, self.kept, self.stream = {id(w) for w in weights}, {}, torch.cuda.default_stream()
+        super().__init__(self.pack, self.unpack)
+
+    def pack(self, t):
+        number = len(self.kept)
+        away = t.numel() * t.element_size() >= 1024 and not isinstance(t, nn.Parameter)
+        if away:
+            with torch.cuda.stream(self.stream):
+                host = torch.empty_like(t, pin_memory=True, device="cpu")
+                host.copy_(t, non_blocking=True)
+            t = host
+        self.kept[number] = t, away
+        return number
+
+    def unpack(self, number):
+        t, away = self.kept.pop(number)
+        return t.to("cuda", non_blocking=True) if away else t
+
+
+class Offloaded(nn.Module):
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+
+    def forward(self, x):
+        with Offload(self.net.parameters()):
+            return self.net(x)
+
+
+def test_hooks_that_offload_by_number_are_counted():
+    net = Net()
+    whole = onnx_mem.measure(net, inputs(400)[0], optimizer="none", loss="mean")
+    away = onnx_mem.measure(Offloaded(net), inputs(400)[0], optimizer="none", loss="mean")
+    assert whole.saved_activation_bytes == 3 * 400 * 128 * 4       # the results of relu, sigmoid and mul
+    assert away.saved_activation_bytes == 0
+    assert whole.end_of_forward_bytes - away.end_of_forward_bytes == whole.saved_activation_bytes
+    assert away.peak_bytes < whole.peak_bytes
+
+
+def test_a_second_stream_is_refused():
+    net = Net()
+
+    def step(x, y):
+        with torch.cuda.stream(torch.cuda.Stream()):
+            net(x).sum().backward()
+    with pytest.raises(onnx_mem.Error, match="use_streams=False"):
+        onnx_mem.measure(step=step, args=inputs())
+
+
+def growing():
+    net, kept = Net(), []
+
+    def step(x, y):
+        kept.append(net(x))
+    return step
+
+
+def kept_graph():
+    net = Net()
+    state = net(torch.zeros(48, 64))
+
+    def step(x, y):
+        (net(x) * state).sum().backward()
+    return step
+
+
+def twice():
+    net = Net()
+
+    def step(x, y):
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        loss.backward()
+    return step
+
+
+def hidden():
+    tensors = iter([torch.zeros(48, 64)] * 3)
+    net = Net()
+    return lambda x, y: net(next(tensors)).sum().backward()
+
+
+def branching():
+    net = Net()
+
+    def step(x, y):
+        loss = F.cross_entropy(net(x), y)
+        if torch.isfinite(loss):
+            loss.backward()
+    return step
+
+
+def on_the_host():
+    net = Net()
+
+    def step(x, y):
+        with torch.autocast("cpu", torch.bfloat16):
+            net(x).sum().backward()
+    return step
+
+
+@pytest.mark.parametrize("make,message", [
+    (growing, "each call of the step leaves [0-9,]+ bytes more"),
+    (kept_graph, "from an earlier call still has its graph"),
+    (twice, "a second time through a graph"), (hidden, "hand it to the step"), (branching, "branches on a value"),
+    (on_the_host, 'try: torch.autocast\\("cuda"'), (lambda: lambda x, y: None, "runs no operator")])
+def test_what_a_step_cannot_be_measured_for_is_said(make, message):
+    with pytest.raises(onnx_mem.Error, match=message) as e:
+        onnx_mem.measure(step=make(), args=inputs())
+    assert e.value.code == "cannot-measure"
+
+
+def test_options_that_the_step_settles_are_refused():
+    with pytest.raises(onnx_mem.Error, match="a step of your own has its optimizer"):
+        onnx_mem.measure(step=plain(), args=inputs(), optimizer="sgd")
+    with pytest.raises(onnx_mem.Error, match="measure wants a model, or a step"):
+        onnx_mem.measure(args=inputs())
+    with pytest.raises(onnx_mem.Error, match="hand them to it"):
+        onnx_mem.measure(step=lambda: None, batch=3)
+
+
+def test_a_number_that_is_read_for_a_log():
+    net, log = Net(), []
+
+    def step(x, y):
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        log.append(loss.item())
+    with pytest.warns(UserWarning, match="reads a value of a tensor"):
+        onnx_mem.measure(step=step, args=inputs())
+    assert log == []

@@ -65,11 +65,30 @@ def fake_cuda(default_device: bool = False) -> Iterator[None]:
         # Optimizers and clip_grad_norm_ take their foreach forms, as on a GPU.
         for module in map(importlib.import_module, ("torch.optim.optimizer", "torch.utils._foreach_utils")):
             patch(stack, module, "_foreach_supported_types", [*module._foreach_supported_types, FakeTensor])
+        # There is one stream, on which all runs in order.
+        for name in ("default_stream", "current_stream"):
+            patch(stack, torch.cuda, name, lambda *_: _Stream())
+        patch(stack, torch.cuda, "stream", lambda _: contextlib.nullcontext())
+        patch(stack, torch.cuda, "Stream", _SecondStream)
         # A GPU would have the generator's state: none here, and no memory of the model's.
         patch(stack, torch, "get_rng_state", lambda: None)
         patch(stack, torch, "set_rng_state", lambda state: None)
         patch(stack, torch.random, "fork_rng", lambda *a, **k: contextlib.nullcontext())
         yield
+
+
+class _Stream:
+    """A stream of a GPU that need not exist."""
+
+    def synchronize(self) -> None:
+        """Nothing runs on it."""
+
+
+class _SecondStream:
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise Error("the code moves tensors on a second stream of the GPU: when their memory is free again depends on "
+                    "the clock. Where it has a choice (OffloadActivations(use_streams=False)), one stream can be "
+                    "measured", "cannot-measure")
 
 
 @contextlib.contextmanager

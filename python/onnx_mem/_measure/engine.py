@@ -69,7 +69,6 @@ class Engine:
     @contextlib.contextmanager
     def hooks(self) -> Iterator[None]:
         def pack(t: torch.Tensor) -> Any:
-            self._saw(t, "saved")
             return self._note(_Holder(t.detach()))
 
         def set_materialize_grads(ctx: Any, value: Any) -> None:
@@ -105,6 +104,8 @@ class Engine:
         patch(stack, torch.autograd.graph.saved_tensors_hooks, "__enter__", entered)
 
     def _note(self, holder: _Holder) -> _Holder:
+        for t in holder.tensors():
+            self._saw(t, "saved")
         self._holders.append(weakref.ref(holder))
         return holder
 

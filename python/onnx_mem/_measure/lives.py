@@ -32,6 +32,7 @@ class Op(NamedTuple):
     phase: str
     module: str
     line: str
+    view: bool = False     # it only gives what is there another shape
 
 
 class LifeTracker(StorageTracker):
@@ -46,6 +47,7 @@ class LifeTracker(StorageTracker):
         super().__init__()
         self.ops: list[Op] = []
         self.calls: list[int] = []                        # at which operator each call of the step begins, and the end
+        self.parameters = 0                               # how many numbers they are
         self.made_at: list[tuple[str, str]] = []          # module and source line, of each storage
         self._made_by: list[int] = []
         self._gone: dict[int, int] = {}
@@ -67,7 +69,9 @@ class LifeTracker(StorageTracker):
         """What was there before the step."""
         for t in tensors:
             category, name = self._known.get(id(t), ("input", ""))
+            before = len(self.seen)
             self.see(t, category)
+            self.parameters += t.numel() if category == "param" and len(self.seen) > before else 0
             self._name(t, name)
 
     def start_call(self, call: int) -> None:
@@ -125,7 +129,7 @@ class LifeTracker(StorageTracker):
         s = super().see(t, category)
         if len(self.seen) > before:
             self._made_by.append(len(self.ops) - 1)
-            self.made_at.append(self.ops[-1][2:] if self.ops and self.step >= 0 else ("", ""))
+            self.made_at.append(self.ops[-1][2:4] if self.ops and self.step >= 0 else ("", ""))
         return s
 
     def _dead(self, key: Any, number: Any) -> None:
@@ -144,7 +148,8 @@ class LifeTracker(StorageTracker):
         self.phase = self._phases[-1] if self._phases else ("forward" if self._inside or torch.is_grad_enabled() else
                                                             "update")
         self.module = self._inside[-1] if self._inside else ""
-        self.ops.append(Op(str(func).removeprefix("aten."), self.phase, self.module, line))
+        self.ops.append(Op(str(func).removeprefix("aten."), self.phase, self.module, line,
+                           func.is_view or func.namespace == "prim"))
         return super().__torch_dispatch__(func, types, args, kwargs)
 
     def _refuse_data(self, func: Any, args: Any, kwargs: Any, line: str) -> None:

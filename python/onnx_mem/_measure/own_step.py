@@ -26,35 +26,40 @@ CALLS = 3           # what the first leaves behind (state, caches) is there in t
 def measured_step(step: Callable[..., object], model: object, args: tuple[Any, ...], kwargs: dict[str, Any],
                   batch: int | None, batch_dim: Any) -> Measured:
     """measure() with `step`; `model`: what it gets before the inputs, or None."""
-    watched, batch = watch(step, model, args, kwargs, batch, batch_dim)
-    return result(watched, batch)
-
-
-def watch(step: Callable[..., object], model: object, args: tuple[Any, ...], kwargs: dict[str, Any],
-          batch: int | None, batch_dim: Any) -> tuple[LifeTracker, int]:
-    """The tracker of a run of the step, and the batch."""
-    names = input_names(step, ((model,) if model is not None else ()) + args, kwargs)
-    names = names[len(names) - sum(isinstance(t, torch.Tensor) for t in tree_leaves((args, kwargs))):]
+    names = names_of_inputs(step, model, args, kwargs)
     was = batch_of((args, kwargs), batch_dim, names) if names else 0
     if batch is not None and not names:
         raise Error("the step has no inputs whose batch could be another: hand them to it\n"
                     "  try: onnx_mem.measure(step=step, args=(x, y), batch=64)", "bad-argument")
+    tracker = watched(step, model, lambda: resized((args, kwargs), was, batch or was, batch_dim, names), names)
+    return result(tracker, batch or was)
+
+
+def names_of_inputs(step: Callable[..., object], model: object, args: tuple[Any, ...],
+                    kwargs: dict[str, Any]) -> list[str]:
+    """Of the tensors among the arguments, from the signature of the step."""
+    names = input_names(step, ((model,) if model is not None else ()) + args, kwargs)
+    return names[len(names) - len(tensors_in((args, kwargs))):]
+
+
+def watched(step: Callable[..., object], model: object, inputs: Callable[[], Any], names: list[str]) -> LifeTracker:
+    """The tracker of a run of the step. `inputs()` makes fresh fake (args, kwargs)."""
     first = None
     for default_device in (False, True):
-        reach = Reach()
-        reach.visit(step, "")
-        for i, x in enumerate([model, *args, *kwargs.values()]):
-            if not isinstance(x, torch.Tensor):
-                reach.visit(x, "" if i else "model")
-        categories, paths = reach.names(), reach.paths()
-        with fake_cuda(default_device), reach.without_data():
+        with fake_cuda(default_device):
+            x, kw = inputs()
+            reach = Reach()
+            reach.visit(step, "")
+            for i, given in enumerate([model, *x, *kw.values()]):
+                if not isinstance(given, torch.Tensor):
+                    reach.visit(given, "" if i else "model")
+            tracker = LifeTracker(reach.names(), reach.paths(), dict(zip(names, tensors_in((x, kw)), strict=True)))
+            tracker.before_each = reach.release_tensors
+            before = (model,) if model is not None else ()
             try:
-                x, kw = resized((args, kwargs), was, batch or was, batch_dim, names)
-                tracker = LifeTracker(categories, paths, dict(zip(names, tensors_in((x, kw)), strict=True)))
-                tracker.before_each = reach.release_tensors
-                before = (model,) if model is not None else ()
-                _run(functools.partial(step, *before, *x, **kw), reach, tracker)
-                return tracker, batch or was
+                with reach.without_data():
+                    _run(functools.partial(step, *before, *x, **kw), reach, tracker)
+                    return tracker
             except Error:
                 raise
             except Exception as e:

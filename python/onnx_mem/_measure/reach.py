@@ -132,15 +132,8 @@ class Reach:
         visited is as it was. Call it inside fake_cuda().
 
         A tensor that has a graph stays as it is: what reads it is refused (lives.py)."""
-        tensors = [t for t in self.tensors.values() if t.grad_fn is None]
-        fakes, named = without_data(tensors), self.names()
         try:
-            for t in tensors:
-                own, fake = dict(t.__dict__), fakes.pop(id(t))
-                _swap(t, fake, {**own, **fake.__dict__})
-                (self._swapped if id(t) in named else self._loose).append((t, fake, own))
-                del fake
-            del tensors, fakes, t
+            self._swap_all()
             yield
         finally:
             for swapped in (self._swapped, self._loose):
@@ -148,6 +141,14 @@ class Reach:
                     _swap(*swapped.pop())
             for kept in self._kept:
                 kept.put_back(kept.container, kept.was)
+
+    def _swap_all(self) -> None:
+        tensors = [t for t in self.tensors.values() if t.grad_fn is None]
+        fakes, named = without_data(tensors), self.names()
+        for t in tensors:
+            own, fake = dict(t.__dict__), fakes[id(t)]
+            _swap(t, fake, {**own, **fake.__dict__})
+            (self._swapped if id(t) in named else self._loose).append((t, fake, own))
 
     def release_tensors(self) -> None:
         """What the step has dropped and only we hold, to put it back, gets its data back: it takes no memory."""

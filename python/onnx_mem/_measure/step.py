@@ -26,13 +26,13 @@ _CATEGORIES = {"param": "parameters", "buffer": "buffers", "input": "inputs", "g
 
 
 @reported
-def measure(model: Module | object = None, args: object = (), *rest: object,
+def measure(model: Module | None = None, args: object = (), *rest: object,
             kwargs: Mapping[str, object] | None = None, step: Callable[..., object] | None = None,
             optimizer: str | Callable[..., object] = "adam", training: bool = True, batch: int | None = None,
             batch_dim: BatchDim = 0, loss: Literal["auto", "mean", "cross-entropy"] | Loss = "auto",
             precision: Precision | None = None, accumulate: int = 1, plan: GivenPlan | None = None,
             **inputs: Input) -> Measured:
-    """Runs the model's own code on tensors without data and counts every storage from its birth to its death.
+    """Runs the model's own code, or a training step of your own, on tensors without data and counts every storage.
 
     The step is the one that onnx-mem predicts: output and loss are held to its end, gradients are released right before
     the next forward, optimizers are the foreach ones. Recurrent layers run as the native CUDA path, not as cuDNN's.
