@@ -37,7 +37,7 @@ Segment SegmentOf(const Json& json, bool with_skip) {
   for (const auto& [name, outputs] : json.at("keep").items()) {
     segment.keep_calls.push_back({*ParseCallId(name), outputs.get<std::vector<int8_t>>()});
   }
-  if (!with_skip) return segment;
+  if (!with_skip && !segment.keep_calls.empty()) return segment;  // which keeps nothing: an ordinary checkpoint
   for (const std::string name : json.at("skip")) segment.skip.push_back(*ParseCallId(name));
   return segment;
 }
