@@ -13,24 +13,39 @@ void CallRecorder::BeginNode(int32_t node) {
   first_of_node_ = static_cast<int32_t>(region_.calls.size());
   if (!lowered_.recorded) return;
   std::string name = DispatchNameOf(lowered_.graph.nodes[NodeId(node)]);
-  if (!name.empty()) Begin(std::move(name));
+  if (name.empty()) return;
+  Begin();
+  Name(std::move(name));
 }
 
 void CallRecorder::Dispatch(std::string_view op) {
-  if (!lowered_.recorded) Begin(DispatchNameOfStep(op));
+  if (lowered_.recorded) return;
+  EndCall();
+  Begin();
+  step_ = op;
 }
 
-void CallRecorder::Begin(std::string name) {
+void CallRecorder::Begin() {
   RegionCall next;
   next.node = node_;
   next.call.module = lowered_.graph.nodes[NodeId(node_)].module;
-  next.call.op = std::move(name);
-  next.nth_in_region = counts_[CallId{"", next.call.op, 0}]++;
-  next.call.nth = next.call.module.empty() ? next.nth_in_region : counts_[next.call]++;
   next.first_step = next.end_step = m_.recorder().program().steps.next_id().value();
-  next.draws = DrawsNumbers(next.call.op);
   current_ = static_cast<int32_t>(region_.calls.size());
   region_.calls.push_back(std::move(next));
+}
+
+void CallRecorder::Name(std::string name) {
+  RegionCall& c = call(current_);
+  if (!c.call.op.empty()) return;
+  c.call.op = std::move(name);
+  c.nth_in_region = counts_[CallId{"", c.call.op, 0}]++;
+  c.call.nth = c.call.module.empty() ? c.nth_in_region : counts_[c.call]++;
+  c.draws = DrawsNumbers(c.call.op);
+}
+
+// A step that has allocated nothing works in place.
+void CallRecorder::EndCall() {
+  if (current_ >= 0) Name(DispatchNameOfStep(step_.ends_with('_') ? step_ : step_ + "_"));
 }
 
 size_t CallRecorder::Index(const TensorRef& t) {
@@ -53,6 +68,7 @@ StorageVersion CallRecorder::VersionOf(const TensorRef& t) {
 
 void CallRecorder::AddOutput(int output, const TensorRef& t) {
   if (current_ < 0) return;
+  Name(DispatchNameOfStep(step_));
   const size_t index = Index(t);
   region_.storages[index].maker = current_;
   region_.storages[index].output = static_cast<int8_t>(output);
@@ -61,20 +77,19 @@ void CallRecorder::AddOutput(int output, const TensorRef& t) {
   outputs[static_cast<size_t>(output)] = static_cast<int32_t>(index);
 }
 
-// What works in place gives back what it read.
-void CallRecorder::AddWrites(std::span<const TensorRef> inputs, std::span<const TensorRef> outputs) {
-  RegionCall& last = region_.calls.back();
+// What works in place gives back what was there before.
+void CallRecorder::AddWrites(int32_t writer, std::span<const TensorRef> outputs) {
   for (const TensorRef& output : outputs) {
-    const bool read = output != nullptr && std::any_of(inputs.begin(), inputs.end(), [&](const TensorRef& input) {
-                        return input != nullptr && input->storage == output->storage;
-                      });
-    if (!read) continue;
-    last.writes.push_back(static_cast<int32_t>(Index(output)));
-    ++versions_[Index(output)];
+    if (output == nullptr) continue;
+    const size_t index = Index(output);
+    if (region_.storages[index].maker >= writer) continue;
+    call(writer).writes.push_back(static_cast<int32_t>(index));
+    ++versions_[index];
   }
 }
 
 void CallRecorder::EndNode(std::span<const TensorRef> inputs, std::span<const TensorRef> outputs) {
+  EndCall();
   const auto end = static_cast<int32_t>(region_.calls.size());
   const int32_t end_step = m_.recorder().program().steps.next_id().value();
   for (int32_t i = first_of_node_; i < end; ++i) {
@@ -88,13 +103,14 @@ void CallRecorder::EndNode(std::span<const TensorRef> inputs, std::span<const Te
       }
     }
   }
-  if (end > first_of_node_) {
-    if (lowered_.recorded && call(first_of_node_).outputs.empty()) {
-      for (const TensorRef& output : outputs) {
-        call(first_of_node_).outputs.push_back(output != nullptr ? static_cast<int32_t>(Index(output)) : -1);
-      }
+  const bool in_place = IntAttribute(lowered_.graph.nodes[NodeId(node_)], "inplace", 0) != 0;
+  for (int32_t i = first_of_node_; i < end; ++i) {
+    if (!call(i).outputs.empty() && !(in_place && lowered_.recorded)) continue;
+    if (in_place || !lowered_.recorded) AddWrites(i, outputs);
+    if (!call(i).outputs.empty()) continue;
+    for (const TensorRef& output : outputs) {
+      call(i).outputs.push_back(output != nullptr ? static_cast<int32_t>(Index(output)) : -1);
     }
-    if (IntAttribute(lowered_.graph.nodes[NodeId(node_)], "inplace", 0) != 0) AddWrites(inputs, outputs);
   }
   current_ = -1;
 }

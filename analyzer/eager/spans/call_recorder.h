@@ -1,5 +1,6 @@
 // Writes down the operator calls of a region (run/region_calls.h) while a hook sees them. A node of a record is one
-// call; without a record each step that a node dispatches is one, and reads all that the node reads.
+// call; without a record each step that a node dispatches is one, reads all that the node reads, and if it allocates
+// nothing writes over what the node gives.
 #ifndef ONNX_MEM_ANALYZER_EAGER_SPANS_CALL_RECORDER_H_
 #define ONNX_MEM_ANALYZER_EAGER_SPANS_CALL_RECORDER_H_
 
@@ -32,11 +33,14 @@ class CallRecorder {
   const RegionCalls& region() const { return region_; }
 
  private:
-  void Begin(std::string name);
+  void Begin();
+  // Gives the call that runs its name, if it has none.
+  void Name(std::string name);
+  void EndCall();
   size_t Index(const TensorRef& t);
   StorageVersion VersionOf(const TensorRef& t);
   RegionCall& call(int32_t index) { return region_.calls[static_cast<size_t>(index)]; }
-  void AddWrites(std::span<const TensorRef> inputs, std::span<const TensorRef> outputs);
+  void AddWrites(int32_t writer, std::span<const TensorRef> outputs);
 
   Machine& m_;
   const Lowered& lowered_;
@@ -44,6 +48,7 @@ class CallRecorder {
   int32_t node_ = -1;
   int32_t first_of_node_ = 0;
   int32_t current_ = -1;
+  std::string step_;  // without a record: which it dispatched
   absl::flat_hash_map<BufferId, int32_t> storages_;
   std::vector<int32_t> versions_;  // by storage
   absl::flat_hash_map<CallId, int32_t> counts_;
