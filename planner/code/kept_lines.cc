@@ -59,7 +59,7 @@ std::string CallsText(const std::vector<const KeptCall*>& kept, const std::strin
     if (!joined) groups.push_back(std::move(one));
   }
   if (groups.empty()) return "nothing";
-  return absl::StrJoin(groups, "  ",
+  return absl::StrJoin(groups, " ",
                        [](std::string* text, const KeptGroup& calls) { absl::StrAppend(text, TextOf(calls)); });
 }
 

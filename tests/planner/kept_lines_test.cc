@@ -29,7 +29,7 @@ TEST(KeptLinesOf, BlocksThatKeepTheSameAreOneLine) {
   segment.keep_calls.push_back(Kept("h.3.attn", "aten._scaled_dot_product_flash_attention.default", 0));
   segment.keep_calls.push_back(Kept("h.3.act", "aten.mul.Tensor", 3));
   EXPECT_EQ(LinesOf(segment),
-            (Lines{{"h.{0..2}", "addmm[mlp.fc]  add#0,1"}, {"h.3", "flash_attention[attn]  mul[act]#3"}}));
+            (Lines{{"h.{0..2}", "addmm[mlp.fc] add#0,1"}, {"h.3", "flash_attention[attn] mul[act]#3"}}));
 }
 
 TEST(KeptDictOf, IsPythonThatNamesEveryCall) {
