@@ -39,9 +39,8 @@ TEST(KeptDictOf, IsPythonThatNamesEveryCall) {
   segment.keep_calls.push_back(Kept("h.3", "aten.add.Tensor", 1));
   EXPECT_EQ(KeptDictOf(segment, 2),
             "{\n"
-            "  **{f\"h.{i}{call}\": outputs for i in (0, 1, 2) for call, outputs in { \".fc:aten.mm.default#0\": "
-            "[0]}.items()},\n"
-            "  \"h.3:aten.add.Tensor#1\": [0],}");
+            "  **{block + call: outputs for block in (f\"h.{i}\" for i in (0, 1, 2)) for call, outputs in {\n"
+            "  \".fc:aten.mm.default#0\": [0]}.items()}, \"h.3:aten.add.Tensor#1\": [0],}");
 }
 
 TEST(KeptLinesOf, ABlockThatKeepsNothingSaysSo) {
