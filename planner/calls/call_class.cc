@@ -18,7 +18,13 @@ constexpr size_t kMostOptions = 12'000;
 constexpr size_t kMostCorners = 64;
 constexpr size_t kLeastCorners = 6;
 
-// Runs of blocks first: a module of the same range is one of them.
+OptionLimits CornersFor(size_t ranges) {
+  const size_t corners = std::clamp(kMostOptions / std::max<size_t>(ranges, 1), kLeastCorners, kMostCorners);
+  return {.corners = corners, .few_corners = std::max<size_t>(2, corners / 8)};
+}
+
+}  // namespace
+
 std::vector<Candidate> RangesOfClass(const Lowered& lowered, const CandidateSet& modules) {
   const std::vector<Candidate> blocks = BlocksOf(lowered);
   CandidateSet set{.list = RunsOf(lowered, blocks, kLongestRun)};
@@ -39,13 +45,6 @@ std::vector<Candidate> RangesOfClass(const Lowered& lowered, const CandidateSet&
   });
   return std::move(set.list);
 }
-
-OptionLimits CornersFor(size_t ranges) {
-  const size_t corners = std::clamp(kMostOptions / std::max<size_t>(ranges, 1), kLeastCorners, kMostCorners);
-  return {.corners = corners, .few_corners = std::max<size_t>(2, corners / 8)};
-}
-
-}  // namespace
 
 std::optional<CallClass> FindCallClass(const Accountant& accountant, const StepTrace& trace,
                                        const LimitsOfRanges& limits_of, const CandidateSet& modules, CostLine line) {

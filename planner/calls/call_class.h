@@ -22,10 +22,14 @@ struct CallClass {
   SegmentLimits proven;  // of all plans of the class: call_options.h
 };
 
+// Each can be one call of checkpoint: runs of neighbouring blocks, and `modules` that are no longer than those. By
+// first node, longest first.
+std::vector<Candidate> RangesOfClass(const Lowered& lowered, const CandidateSet& modules);
+
 // What sets of ranges can do; nullopt where the step's own code checkpoints already.
 using LimitsOfRanges = std::function<std::optional<SegmentLimits>(const std::vector<Candidate>&)>;
 
-// Runs of neighbouring blocks, and `modules`, each with what it may keep of the calls of `trace`. nullopt: the model
+// The ranges of the class, each with what it may keep of the calls of `trace`. nullopt: the model
 // has no such class.
 std::optional<CallClass> FindCallClass(const Accountant& accountant, const StepTrace& trace,
                                        const LimitsOfRanges& limits_of, const CandidateSet& modules, CostLine line);

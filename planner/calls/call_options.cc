@@ -13,30 +13,31 @@ namespace {
 // The values of a region: its storages, once for each time that they are written.
 class Values {
  public:
-  explicit Values(const RegionCalls& region) : region_(region), first_(region.storages.size(), -1) {
-    std::vector<int32_t> versions(region.storages.size(), 1);
+  explicit Values(const RegionCalls& region)
+      : first_(region.storages.size(), -1), versions_(region.storages.size(), 1) {
     for (const RegionCall& call : region.calls) {
-      for (int32_t storage : call.writes) ++versions[Index(storage)];
+      for (int32_t storage : call.writes) ++versions_[Index(storage)];
     }
     for (size_t s = 0; s < region.storages.size(); ++s) {
       if (region.storages[s].maker < 0) continue;
       first_[s] = count_;
-      count_ += versions[s];
-      for (int32_t v = 0; v < versions[s]; ++v) storage_.push_back(static_cast<int32_t>(s));
+      count_ += versions_[s];
+      for (int32_t v = 0; v < versions_[s]; ++v) storage_.push_back(static_cast<int32_t>(s));
     }
   }
 
   int32_t count() const { return count_; }
   bool Has(int32_t storage) const { return first_[Index(storage)] >= 0; }
   int32_t At(StorageVersion what) const { return first_[Index(what.storage)] + what.version; }
+  int32_t LastOf(int32_t storage) const { return first_[Index(storage)] + versions_[Index(storage)] - 1; }
   int32_t StorageOf(int32_t value) const { return storage_[Index(value)]; }
   // Only what a storage finally became can be kept: the kept bytes are those that later calls wrote over.
   bool IsLast(int32_t value) const { return value + 1 == count_ || StorageOf(value) != StorageOf(value + 1); }
 
  private:
-  const RegionCalls& region_;
-  std::vector<int32_t> first_;    // by storage; -1: from outside
-  std::vector<int32_t> storage_;  // by value
+  std::vector<int32_t> first_;     // by storage; -1: from outside
+  std::vector<int32_t> versions_;  // by storage: how many
+  std::vector<int32_t> storage_;   // by value
   int32_t count_ = 0;
 };
 
@@ -177,7 +178,8 @@ CutRegion CutRegionOf(const RegionCalls& region, CostLine line) {
     }
   }
   for (const SavedStorage& saved : region.saved) {
-    if (values.Has(saved.what.storage)) cut.saved.push_back(values.At(saved.what));
+    // Autograd refuses what is written over after it was saved.
+    if (values.Has(saved.what.storage)) cut.saved.push_back(values.LastOf(saved.what.storage));
   }
   Unite(cut.saved);
   return cut;

@@ -1,5 +1,7 @@
 #include "planner/code/kept_lines.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -59,7 +61,7 @@ std::string CallsText(const std::vector<const KeptCall*>& kept, const std::strin
     if (!joined) groups.push_back(std::move(one));
   }
   if (groups.empty()) return "nothing";
-  return absl::StrJoin(groups, "  ",
+  return absl::StrJoin(groups, " ",
                        [](std::string* text, const KeptGroup& calls) { absl::StrAppend(text, TextOf(calls)); });
 }
 
@@ -85,6 +87,31 @@ std::vector<std::string> ItemsOf(const std::vector<const KeptCall*>& kept, const
                                  absl::StrJoin(call->outputs, ", ", number), "],"));
   }
   return items;
+}
+
+// The names of the blocks that keep `text`, as a Python sequence: (f"h.{i}" for i in (0, 1, 2)).
+std::string BlocksText(const std::vector<std::string>& modules, const std::vector<std::string>& texts,
+                       const std::string& text) {
+  std::vector<std::string> names, parts;
+  for (size_t i = 0; i < modules.size(); ++i) {
+    if (texts[i] == text) names.push_back(modules[i]);
+  }
+  for (const NameGroup& group : GroupNames(names, std::vector<std::string>(names.size()))) {
+    if (group.members.size() == names.size() && !group.numbers.empty()) {
+      return absl::StrCat("(f\"", group.before, "{i}", group.after, "\" for i in (", absl::StrJoin(group.numbers, ", "),
+                          "))");
+    }
+    for (size_t member : group.members) parts.push_back(absl::StrCat("\"", names[member], "\""));
+  }
+  return absl::StrCat("(", absl::StrJoin(parts, ", "), ")");
+}
+
+// Items of one block, for all of `blocks`.
+void AsComprehension(const std::string& blocks, std::vector<std::string>& items) {
+  items.insert(items.begin(),
+               absl::StrCat("**{block + call: outputs for block in ", blocks, " for call, outputs in {"));
+  items.back().back() = '}';
+  items.back() += ".items()},";
 }
 
 // As many items as have room in each line.
@@ -123,19 +150,14 @@ std::string KeptDictOf(const Segment& segment, size_t indent) {
   for (size_t i = 0; i < segment.modules.size(); ++i)
     texts.push_back(absl::StrJoin(ItemsOf(kept.of[i], segment.modules[i]), " "));
   std::vector<std::string> items;
-  for (const NameGroup& group : GroupNames(segment.modules, texts)) {
-    const size_t first = group.members.front();
-    const std::vector<std::string> own = ItemsOf(kept.of[first], group.numbers.empty() ? "" : segment.modules[first]);
-    if (own.empty()) continue;
-    if (group.numbers.empty()) {
-      items.insert(items.end(), own.begin(), own.end());
-      continue;
-    }
-    items.push_back(absl::StrCat("**{f\"", group.before, "{i}", group.after, "{call}\": outputs for i in (",
-                                 absl::StrJoin(group.numbers, ", "), ") for call, outputs in {"));
+  for (size_t i = 0; i < segment.modules.size(); ++i) {
+    const bool known = std::find(texts.begin(), texts.begin() + static_cast<std::ptrdiff_t>(i), texts[i]) !=
+                       texts.begin() + static_cast<std::ptrdiff_t>(i);
+    if (known || kept.of[i].empty()) continue;
+    const bool alone = std::count(texts.begin(), texts.end(), texts[i]) == 1;
+    std::vector<std::string> own = ItemsOf(kept.of[i], alone ? "" : segment.modules[i]);
+    if (!alone) AsComprehension(BlocksText(segment.modules, texts, texts[i]), own);
     items.insert(items.end(), own.begin(), own.end());
-    items.back().back() = '}';
-    items.back() += ".items()},";
   }
   const std::vector<std::string> between = ItemsOf(kept.of.back(), "");
   items.insert(items.end(), between.begin(), between.end());

@@ -1,8 +1,8 @@
 // What a segment keeps, as a person writes it: blocks that keep the same in one line, calls by the module within their
 // block.
 //
-//   transformer.h.{0..4}   addmm[attn.c_attn]  efficient_attention[attn]  add#0,1  tanh[mlp.act]
-//   transformer.h.5        addmm[attn.c_attn]  efficient_attention[attn]  add#1
+//   transformer.h.{0..4}   addmm[attn.c_attn] efficient_attention[attn] add#0,1 tanh[mlp.act]
+//   transformer.h.5        addmm[attn.c_attn] efficient_attention[attn] add#1
 #ifndef ONNX_MEM_PLANNER_CODE_KEPT_LINES_H_
 #define ONNX_MEM_PLANNER_CODE_KEPT_LINES_H_
 

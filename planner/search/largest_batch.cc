@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "analyzer/graph/status_macros.h"
+#include "planner/calls/call_class.h"
 #include "planner/measure/accountant.h"
 #include "planner/measure/candidates.h"
 #include "planner/measure/effort.h"
@@ -133,7 +134,10 @@ class BatchFinder {
     ASSIGN_OR_RETURN(const Accountant accountant, Account(batch));
     ASSIGN_OR_RETURN(const Prover prover,
                      Prover::Create(accountant, request_.cost_line, request_.budget_line, /*any_schedule=*/false));
-    const CandidateSet candidates = FindCandidates(accountant.lowered(), request_.granularity);
+    CandidateSet candidates = FindCandidates(accountant.lowered(), request_.granularity);
+    // What calls keep only adds to what a range that keeps nothing takes.
+    const bool calls = request_.granularity == Granularity::kCall && candidates.by_module;
+    if (calls) candidates.list = RangesOfClass(accountant.lowered(), candidates);
     const std::optional<SegmentLimits> limits = prover.LimitSegments(candidates.list);
     if (limits && SegmentBound(*limits).Floor() > AllowedLive(accountant)) return false;
     if (request_.budget_line == BudgetLine::kLive) return true;

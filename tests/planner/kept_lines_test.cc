@@ -29,7 +29,7 @@ TEST(KeptLinesOf, BlocksThatKeepTheSameAreOneLine) {
   segment.keep_calls.push_back(Kept("h.3.attn", "aten._scaled_dot_product_flash_attention.default", 0));
   segment.keep_calls.push_back(Kept("h.3.act", "aten.mul.Tensor", 3));
   EXPECT_EQ(LinesOf(segment),
-            (Lines{{"h.{0..2}", "addmm[mlp.fc]  add#0,1"}, {"h.3", "flash_attention[attn]  mul[act]#3"}}));
+            (Lines{{"h.{0..2}", "addmm[mlp.fc] add#0,1"}, {"h.3", "flash_attention[attn] mul[act]#3"}}));
 }
 
 TEST(KeptDictOf, IsPythonThatNamesEveryCall) {
@@ -39,9 +39,8 @@ TEST(KeptDictOf, IsPythonThatNamesEveryCall) {
   segment.keep_calls.push_back(Kept("h.3", "aten.add.Tensor", 1));
   EXPECT_EQ(KeptDictOf(segment, 2),
             "{\n"
-            "  **{f\"h.{i}{call}\": outputs for i in (0, 1, 2) for call, outputs in { \".fc:aten.mm.default#0\": "
-            "[0]}.items()},\n"
-            "  \"h.3:aten.add.Tensor#1\": [0],}");
+            "  **{block + call: outputs for block in (f\"h.{i}\" for i in (0, 1, 2)) for call, outputs in {\n"
+            "  \".fc:aten.mm.default#0\": [0]}.items()}, \"h.3:aten.add.Tensor#1\": [0],}");
 }
 
 TEST(KeptLinesOf, ABlockThatKeepsNothingSaysSo) {
