@@ -13,7 +13,7 @@ namespace onnx_mem {
 namespace {
 
 // Blocks in one run, and corners of what it may keep: of large models fewer. In runs, corners and calls all together.
-constexpr size_t kLongestRun = 8;
+constexpr size_t kLongestRunOfCalls = 8;
 constexpr size_t kMostOptions = 12'000;
 constexpr size_t kMostCorners = 64;
 constexpr size_t kLeastCorners = 6;
@@ -27,7 +27,7 @@ OptionLimits CornersFor(size_t ranges) {
 
 std::vector<Candidate> RangesOfClass(const Lowered& lowered, const CandidateSet& modules) {
   const std::vector<Candidate> blocks = BlocksOf(lowered);
-  CandidateSet set{.list = RunsOf(lowered, blocks, kLongestRun)};
+  CandidateSet set{.list = RunsOf(lowered, blocks, kLongestRunOfCalls)};
   int32_t longest = 0;
   std::set<std::pair<int32_t, int32_t>> known;
   for (const Candidate& run : set.list) {

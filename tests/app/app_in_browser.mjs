@@ -210,6 +210,7 @@ try {
     await check("at " + width + " columns" + (dark ? ", dark," : "") + " nothing is wider than the page", {width, height, dark}, async (page) => {
       await page.evaluate("document.querySelector(`[name='--batch']`).value = '64'");
       await page.evaluate("document.querySelector(`[name='--gpu']`).value = 'RTX 4090'");
+      await until(page, status + " === 'Ready.'");
       await drop(page, resnet50);
       await answered(page);
       await page.settle();
