@@ -182,6 +182,18 @@ for size in (1024, 2048, 4096, 8192, 16384, 32768):
 
 # litgpt's LoRA (tutorials/resource-tables.md): the old code, its loss over chunks of 128 tokens.
 
+class Chunks(nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids):
+        for block in self.model.transformer.h:
+            if hasattr(block.attn, "adapter_kv_cache"):
+                block.attn.adapter_kv_cache = None
+        return self.model(input_ids, lm_head_chunk_size=128)
+
+
 class Step(nn.Module):
     """`logits` of the loop lives through backward, and Fabric hands it out in float32."""
 
@@ -200,7 +212,7 @@ class Step(nn.Module):
 
 
 def litgpt(kind, name, length, dtype=HALF, asked=False):
-    """`asked`: the model alone, its loss over all logits at once."""
+    """`asked`: the model alone, which hands its logits out in chunks, as the loop calls it."""
     from lit_gpt import adapter, lora
     old = torch.get_default_dtype()
     torch.set_default_dtype(dtype)
@@ -216,7 +228,7 @@ def litgpt(kind, name, length, dtype=HALF, asked=False):
     finally:
         torch.set_default_dtype(old)
     if asked:
-        return model, (ids(2, length),), {}
+        return Chunks(model), (ids(2, length),), {}
     return Step(model), (ids(2, length), ids(2, length)), {}
 
 
