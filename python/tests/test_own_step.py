@@ -479,7 +479,6 @@ def test_hooks_that_offload_by_number_are_counted():
     assert whole.saved_activation_bytes == 3 * 400 * 128 * 4       # the results of relu, sigmoid and mul
     assert away.saved_activation_bytes == 0
     assert whole.end_of_forward_bytes - away.end_of_forward_bytes == whole.saved_activation_bytes
-    assert away.peak_bytes < whole.peak_bytes
 
 
 def test_a_second_stream_is_refused():
