@@ -15,7 +15,7 @@ namespace onnx_mem {
 namespace {
 
 // Runs of at most this many children; longer ones only as the whole container. Keeps the count linear in depth.
-constexpr size_t kLongestRun = 16;
+constexpr size_t kLongestModuleRun = 16;
 
 class CandidateFinder {
  public:
@@ -82,7 +82,7 @@ class CandidateFinder {
     const std::vector<size_t>& children = module.children;
     if (module.calls.size() > 1 || tree_.CalledTwice(module)) return;
     for (size_t i = 0; i < children.size(); ++i) {
-      for (size_t j = i + 1; j < std::min(children.size(), i + kLongestRun); ++j) {
+      for (size_t j = i + 1; j < std::min(children.size(), i + kLongestModuleRun); ++j) {
         if (i == 0 && j + 1 == children.size() && !module.path.empty()) continue;  // the module itself
         AddRun(module, i, j);
       }
