@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/analysis/kept_gradients.h"
+#include "analyzer/analysis/loop.h"
 #include "analyzer/analysis/segments.h"
+#include "analyzer/analysis/step_tracer.h"
 #include "analyzer/eager/engine/autograd.h"
 #include "analyzer/eager/engine/executor.h"
 #include "analyzer/eager/engine/loss.h"
@@ -162,39 +165,6 @@ void Parameters(const Machine& m, const Executor& executor, const FrameworkGraph
   }
 }
 
-void Observe(Machine& m, Executor& executor, std::vector<NodeTrace>& nodes) {
-  executor.SetObserver(
-      [&m, &nodes](int32_t node, std::span<const TensorRef> inputs, std::span<const TensorRef> outputs, StepId before) {
-        NodeTrace trace{.node = node,
-                        .begin = StepId(before.value() + 1),
-                        .end = m.recorder().program().steps.next_id(),
-                        .reads = {},
-                        .writes = {}};
-        for (const TensorRef& t : inputs) {
-          if (t != nullptr) trace.reads.push_back(t->storage->buffer);
-        }
-        for (const TensorRef& t : outputs) {
-          if (t != nullptr) trace.writes.push_back(t->storage->buffer);
-        }
-        nodes.push_back(std::move(trace));
-      });
-}
-
-std::vector<SavedTrace> SavedByNodes(Machine& m, const FrameworkGraph& graph) {
-  std::vector<SavedTrace> saved;
-  for (int32_t i = 0; i < static_cast<int32_t>(m.num_nodes()); ++i) {
-    const eager::AutogradNode& node = m.node(i);
-    SavedTrace trace;
-    if (node.origin != nullptr) trace.node = static_cast<int32_t>(node.origin - &*graph.nodes.begin());
-    for (const eager::SavedTensor& entry : node.saved) {
-      if (entry.tensor != nullptr && entry.tensor->storage != nullptr)
-        trace.buffers.push_back(entry.tensor->storage->buffer);
-    }
-    if (trace.node >= 0 || !trace.buffers.empty()) saved.push_back(std::move(trace));
-  }
-  return saved;
-}
-
 // What nodes read, which a cat of a thousand pieces does in one step.
 int64_t Operands(const FrameworkGraph& graph) {
   int64_t operands = 0;
@@ -217,36 +187,32 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
   m.recorder().Reserve(steps, steps + graph.tensors.size());
   Executor executor(m, setting.lowered, run.hold);
   AllocateStatics(executor, setting);
-  std::vector<std::shared_ptr<eager::Storage>> extra;
-  if (setting.lowered.hidden_buffer_bytes > 0) {
-    extra.push_back(m.recorder().AllocateStatic(Category::kBuffers, "counters of the batch norms",
-                                                setting.lowered.hidden_buffer_bytes, {}, DType::kInt64));
-  }
-  if (run.training && setting.loss != LossKind::kOwn) {
-    for (TensorId id : setting.loss_outputs) {
-      const int64_t bytes = eager::TargetBytes(setting.loss, graph, id, run.autocast.has_value());
-      if (bytes > 0)
-        extra.push_back(m.recorder().AllocateStatic(Category::kInputs, "target", bytes, {}, DType::kInt64));
-    }
-  }
+  const std::vector<std::shared_ptr<eager::Storage>> beside =
+      HeldBesideModel(setting.lowered, run, setting.loss, setting.loss_outputs, m);
+  const bool after_another = !gradients.empty();
   TakeOver(gradients, m, executor);
   m.SetGradEnabled(run.training);
   m.SetAutocast(setting.lowered.has_own_casts ? std::nullopt : run.autocast);
-  if (trace != nullptr) Observe(m, executor, trace->forward);
+  StepTracer tracer(m, executor, trace);
   RETURN_IF_ERROR(executor.RunForward(setting.ranges));
   executor.ReleaseLocals();
+  HandOutOutputs(run, executor);
   result.end_of_forward_bytes = m.recorder().live_bytes();
   result.saved_activation_bytes = SavedBytes(m.recorder().program());
   m.SetAutocast(run.autocast);
-  TensorRef loss;
+  TensorRef loss, gradient;
   if (run.training && setting.loss == LossKind::kOwn) {
     loss = executor.value(setting.lowered.loss);
+  } else if (run.training && setting.loss == LossKind::kGradient) {
+    std::tie(loss, gradient) = GivenGradient(m, executor, setting.loss_outputs);
   } else if (run.training && setting.loss != LossKind::kNone) {
     loss = ComputeLoss(m, setting.loss, graph, executor, setting.loss_outputs);
   }
   m.SetAutocast(std::nullopt);
-  if (trace != nullptr) trace->saved = SavedByNodes(m, graph);
-  if (loss != nullptr) RunBackward(m, loss);
+  tracer.Finish();
+  result.held_output_bytes = HoldOutputs(run, executor);
+  const StepId loss_end = m.recorder().program().steps.next_id();
+  if (loss != nullptr) RunBackward(m, loss, gradient);
   m.SetOrigin(nullptr);
   m.BeginStep(loss != nullptr ? kEndOfBackward : "end of forward");
   result.host_peak_bytes = m.recorder().host_peak_bytes();
@@ -256,6 +222,7 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
     if (buffer.category == Category::kBuffers) result.buffer_bytes += buffer.bytes;
   }
   result.program = m.recorder().Finish();
+  if (!after_another) HoldThroughForward(run, gradients, loss_end, result.program);
   work::Spend(static_cast<int64_t>(result.program.steps.size()) + Operands(graph));
   RETURN_IF_ERROR(SumFlops(result.program, result));
   return result;
@@ -270,7 +237,10 @@ void AddOwnCheckpoints(const Lowered& lowered, const Run& run, std::vector<eager
     const bool meets = std::any_of(requested.begin(), requested.end(), [&](const eager::NodeRange& range) {
       return range.first <= span.last && span.first <= range.last;
     });
-    if (!meets) ranges.push_back({span, /*keep=*/{}, call.arguments, Offload::kNo, call.reentrant});
+    if (meets) continue;
+    eager::NodeRange& range = ranges.emplace_back(eager::NodeRange{span});
+    range.arguments = call.arguments;
+    range.reentrant = call.reentrant;
   }
   std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
 }

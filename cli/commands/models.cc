@@ -94,7 +94,9 @@ void AddRows(const Analysis& analysis, const RunSummary& run, const std::optiona
 
 // What is said of a model alone is said of each, or not here.
 void TellOfAll(const std::vector<std::string>& trained, std::vector<std::pair<std::string, std::string>>& assumptions) {
-  std::erase_if(assumptions, [](const auto& entry) { return entry.first == "loss-over" || entry.first == "margin"; });
+  std::erase_if(assumptions, [](const auto& entry) {
+    return entry.first == "loss-over" || entry.first == "holds" || entry.first == "margin";
+  });
   for (auto& [name, value] : assumptions) {
     if (name == "trains") value = absl::StrJoin(trained, " and ");
   }
