@@ -184,6 +184,11 @@ Report ReportOf(const std::shared_ptr<const ModelFile>& file, const Options& opt
   return report;
 }
 
+absl::StatusOr<bool> IsRecorded(Study& study, const Bindings& bindings) {
+  ASSIGN_OR_RETURN(const Shared<ImportedModel> model, study.Import(bindings));
+  return model->info.from_record;
+}
+
 }  // namespace
 
 absl::StatusOr<Answer> AnswerPlan(const Options& options, const OpenModels& open) {
@@ -197,6 +202,8 @@ absl::StatusOr<Answer> AnswerPlan(const Options& options, const OpenModels& open
   Study study(file);
   workload.bindings = WithBatchOption(study, workload.bindings);
   PlanPart part;
+  ASSIGN_OR_RETURN(const bool is_recorded, IsRecorded(study, workload.bindings));
+  request.granularity = GranularityFor(is_recorded, request.granularity);
   if (options.max_batch) {
     ASSIGN_OR_RETURN(part.largest_batch, LargestOf(study, workload, request));
     workload.bindings.batch = std::max<int64_t>(1, part.largest_batch->batch);

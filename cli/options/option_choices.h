@@ -71,8 +71,11 @@ inline constexpr auto kEmitted =
     std::to_array<Choice<std::string_view>>({{"pytorch", "pytorch", "torch python"}, {"json", "json"}});
 inline constexpr auto kBudgetLines = std::to_array<Choice<BudgetLine>>(
     {{"device", BudgetLine::kDevice, "gpu card"}, {"live", BudgetLine::kLive, "alive"}});
-inline constexpr auto kGranularities = std::to_array<Choice<Granularity>>(
-    {{"module", Granularity::kModule, "modules layer"}, {"op", Granularity::kOp, "ops operator"}, {"call", Granularity::kCall, "calls"}});
+inline constexpr auto kGranularities =
+    std::to_array<Choice<Granularity>>({{"auto", Granularity::kAuto},
+                                        {"module", Granularity::kModule, "modules layer"},
+                                        {"op", Granularity::kOp, "ops operator"},
+                                        {"call", Granularity::kCall, "calls"}});
 inline constexpr auto kCostLines =
     std::to_array<Choice<CostLine>>({{"flops", CostLine::kFlops}, {"time", CostLine::kTime}});
 inline constexpr auto kRuntimes = std::to_array<Choice<Runtime>>({{"auto", Runtime::kByFile},

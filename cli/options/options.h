@@ -45,7 +45,7 @@ struct Options {
   // plan
   std::string instance_file;  // --instance: a step graph in place of a model
   // What options say of it: not its budget, its clock (which takes a table of cards to read) or a plan to choose.
-  PlanRequest plan_request = {.clock = {}};
+  PlanRequest plan_request = {.clock = {}, .granularity = Granularity::kAuto};
   std::optional<double> time_limit_s;  // 0: none; unset: what is planned has one of its own
   bool cost_line_given = false;
   bool max_batch = false;  // --max-batch: the largest batch within the budget

@@ -7,9 +7,21 @@
 
 namespace onnx_mem {
 
-enum class Granularity { kModule, kOp, kCall };
+// kAuto: calls where a record names those of the framework, else modules.
+enum class Granularity { kAuto, kModule, kOp, kCall };
 inline constexpr std::string_view NameOf(Granularity granularity) {
-  return granularity == Granularity::kCall ? "call" : granularity == Granularity::kOp ? "op" : "module";
+  switch (granularity) {
+    case Granularity::kAuto: return "auto";
+    case Granularity::kModule: break;
+    case Granularity::kOp: return "op";
+    case Granularity::kCall: return "call";
+  }
+  return "module";
+}
+
+inline constexpr Granularity GranularityFor(bool is_recorded, Granularity requested) {
+  if (requested != Granularity::kAuto) return requested;
+  return is_recorded ? Granularity::kCall : Granularity::kModule;
 }
 
 }  // namespace onnx_mem
