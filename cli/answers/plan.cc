@@ -184,9 +184,9 @@ Report ReportOf(const std::shared_ptr<const ModelFile>& file, const Options& opt
   return report;
 }
 
-absl::StatusOr<bool> IsRecorded(Study& study, const Bindings& bindings) {
-  ASSIGN_OR_RETURN(const Shared<ImportedModel> model, study.Import(bindings));
-  return model->info.from_record;
+absl::StatusOr<Granularity> GranularityOf(Study& study, const Workload& workload, const PlanRequest& request) {
+  ASSIGN_OR_RETURN(const Shared<ImportedModel> model, study.Import(workload.bindings));
+  return GranularityFor(model->info.from_record, request.granularity);
 }
 
 }  // namespace
@@ -202,8 +202,7 @@ absl::StatusOr<Answer> AnswerPlan(const Options& options, const OpenModels& open
   Study study(file);
   workload.bindings = WithBatchOption(study, workload.bindings);
   PlanPart part;
-  ASSIGN_OR_RETURN(const bool is_recorded, IsRecorded(study, workload.bindings));
-  request.granularity = GranularityFor(is_recorded, request.granularity);
+  ASSIGN_OR_RETURN(request.granularity, GranularityOf(study, workload, request));
   if (options.max_batch) {
     ASSIGN_OR_RETURN(part.largest_batch, LargestOf(study, workload, request));
     workload.bindings.batch = std::max<int64_t>(1, part.largest_batch->batch);
@@ -216,7 +215,6 @@ absl::StatusOr<Answer> AnswerPlan(const Options& options, const OpenModels& open
   const Limit budget = BudgetLimit(options, PresentBytes(request, baseline), "without a plan");
   if (HasBudget(options)) request.budget_bytes = budget.bytes;
   part.request = request;
-
   ASSIGN_OR_RETURN(part.answer, PlanModel(study, workload, request));
   Answer answer;
   const ModulePlan* const chosen = Chosen(part.answer);

@@ -400,16 +400,15 @@ class ModelPlanner {
 
   // Plans were measured with the request's allocator, but for the one that is offered with another.
   void NameSettings(PlanAnswer& answer) const {
-    const std::string_view variable = AllocatorVariable(accountant_.workload().platform.Torch());
-    const Settings settings = SettingsOf(accountant_.workload().allocator, variable);
-    const auto name = [&](ModulePlan& plan, const Settings& own) {
-      plan.settings = own;
+    const Workload& made_for = accountant_.workload();
+    const auto name = [&](ModulePlan& plan, std::string_view allocator) {
+      plan.settings = SettingsOf(allocator, AllocatorVariable(made_for.platform.Torch()));
       NameSkipped(accountant_.lowered().graph, prover_.trace().calls, plan);
     };
-    for (ModulePlan& plan : answer.plans) name(plan, settings);
-    if (answer.fits_but_fragments) name(*answer.fits_but_fragments, settings);
-    if (answer.on_such_a_card) name(answer.on_such_a_card->plan, settings);
-    if (answer.with_expandable_segments) name(*answer.with_expandable_segments, SettingsOf(kExpandable, variable));
+    for (ModulePlan& plan : answer.plans) name(plan, made_for.allocator);
+    if (answer.fits_but_fragments) name(*answer.fits_but_fragments, made_for.allocator);
+    if (answer.on_such_a_card) name(answer.on_such_a_card->plan, made_for.allocator);
+    if (answer.with_expandable_segments) name(*answer.with_expandable_segments, kExpandable);
   }
 
   bool TooDear(const Measured& measured) const {

@@ -1,6 +1,6 @@
 // nn.LSTMCell and nn.GRUCell, which exporters spell out and the framework runs as one kernel each on a GPU. Code that
-// writes such a cell itself has other names for its weights. torch.onnx.export(dynamo=True) writes the Split without the
-// call that it stands for, so not all operators of a cell bear its module.
+// writes such a cell itself has other names for its weights. torch.onnx.export(dynamo=True) writes the Split without
+// the call that it stands for, so not all operators of a cell bear its module.
 //
 //   i, f, g, o = split(h Whh^T + bhh + x Wih^T + bih)    c' = sigmoid(f) c + sigmoid(i) tanh(g)    h' = sigmoid(o)
 //                                                                                                  tanh(c')
