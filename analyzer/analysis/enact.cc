@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/analysis/kept_gradients.h"
+#include "analyzer/analysis/pass_flops.h"
 #include "analyzer/analysis/segments.h"
 #include "analyzer/eager/engine/autograd.h"
 #include "analyzer/eager/engine/executor.h"
@@ -15,6 +16,7 @@
 #include "analyzer/eager/engine/machine.h"
 #include "analyzer/eager/engine/micro_batches.h"
 #include "analyzer/eager/engine/output_loss.h"
+#include "analyzer/eager/spans/received_gradients.h"
 #include "analyzer/graph/name_pattern.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/lower/facts/parameters.h"
@@ -62,7 +64,7 @@ TensorIds LossOutputs(const Lowered& lowered) {
   return outputs;
 }
 
-TensorRef ComputeLoss(Machine& m, LossKind kind, const FrameworkGraph& graph, const Executor& executor,
+TensorRef ComputeLoss(Machine& m, LossKind kind, const Lowered& lowered, const Executor& executor,
                       const TensorIds& outputs) {
   m.recorder().SetPhase(Phase::kLoss);
   m.SetOrigin(nullptr);
@@ -72,7 +74,7 @@ TensorRef ComputeLoss(Machine& m, LossKind kind, const FrameworkGraph& graph, co
   for (TensorId id : outputs) {
     if (executor.value(id) == nullptr) continue;
     if (any && !executor.value(id)->requires_grad) continue;  // no loss is made of what nothing is learnt from
-    TensorRef one = eager::LossOfOutput(m, kind, graph, id, executor.value(id));
+    TensorRef one = eager::LossOfOutput(m, kind, lowered, id, executor.value(id));
     loss = loss == nullptr ? one : eager::AddLosses(m, loss, one);
   }
   return loss;
@@ -86,28 +88,6 @@ int64_t SavedBytes(const MemoryProgram& program) {
   return bytes;
 }
 
-absl::Status SumFlops(const MemoryProgram& program, Enacted& result) {
-  constexpr int64_t kMost = int64_t{1} << 62;  // more than an hour at 10^15 a second
-  int64_t total = 0;
-  for (const Step& step : program.steps) {
-    if (step.flops > kMost - total) {
-      return ErrorStatus(
-          absl::StatusCode::kInvalidArgument, Code::kTooLarge,
-          absl::StrCat("with step '", step.op.str(), "' there are more operations to count than any run has"),
-          {"try: a smaller --batch, --dim or --input"});
-    }
-    total += step.flops;
-    if (step.recompute) {
-      result.recompute_flops += step.flops;
-    } else if (step.phase == Phase::kBackward) {
-      result.backward_flops += step.flops;
-    } else {
-      result.forward_flops += step.flops;
-    }
-  }
-  return absl::OkStatus();
-}
-
 // Everything that is fixed while one enactment runs.
 struct Setting {
   const Lowered& lowered;
@@ -116,7 +96,14 @@ struct Setting {
   std::vector<eager::NodeRange> ranges = {};
   LossKind loss = LossKind::kNone;
   TensorIds loss_outputs = {};
+  bool sends = false;  // a pipeline's stage that is not the last
 };
+
+TensorRef LossOfStep(Machine& m, const Setting& setting, const Executor& executor) {
+  if (setting.loss == LossKind::kNone) return nullptr;
+  if (setting.loss == LossKind::kOwn) return executor.value(setting.lowered.loss);
+  return ComputeLoss(m, setting.loss, setting.lowered, executor, setting.loss_outputs);
+}
 
 void AllocateStatics(Executor& executor, const Setting& setting) {
   const Run& run = setting.run;
@@ -238,17 +225,15 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
   result.end_of_forward_bytes = m.recorder().live_bytes();
   result.saved_activation_bytes = SavedBytes(m.recorder().program());
   m.SetAutocast(run.autocast);
-  TensorRef loss;
-  if (run.training && setting.loss == LossKind::kOwn) {
-    loss = executor.value(setting.lowered.loss);
-  } else if (run.training && setting.loss != LossKind::kNone) {
-    loss = ComputeLoss(m, setting.loss, graph, executor, setting.loss_outputs);
-  }
+  const TensorRef loss = run.training ? LossOfStep(m, setting, executor) : nullptr;
   m.SetAutocast(std::nullopt);
   if (trace != nullptr) trace->saved = SavedByNodes(m, graph);
+  result.inputs = eager::StoragesOf(executor, graph.inputs);
+  result.outputs = eager::StoragesOf(executor, graph.outputs);
   if (loss != nullptr) RunBackward(m, loss);
+  if (setting.sends) eager::RunReceivedBackward(m, executor, graph.outputs);
   m.SetOrigin(nullptr);
-  m.BeginStep(loss != nullptr ? kEndOfBackward : "end of forward");
+  m.BeginStep(loss != nullptr || setting.sends ? kEndOfBackward : "end of forward");
   result.host_peak_bytes = m.recorder().host_peak_bytes();
   Parameters(m, executor, graph, result);
   gradients = KeptGradients(m, executor);
@@ -291,15 +276,18 @@ absl::StatusOr<Setting> SettingOf(const Lowered& lowered, const Run& run) {
   ASSIGN_OR_RETURN(setting.frozen, CompileAll(run.freeze, "--freeze"));
   ASSIGN_OR_RETURN(setting.ranges, SegmentRanges(lowered.graph, run));
   setting.loss_outputs = LossOutputs(lowered);
-  setting.loss = lowered.loss.valid() && run.loss == LossKind::kAuto
-                     ? LossKind::kOwn
-                     : eager::ResolveLoss(run.loss, lowered.graph, setting.loss_outputs);
+  setting.loss = LossOf(lowered, run.loss);
   RETURN_IF_ERROR(CheckFunctions(lowered, setting.ranges));
   AddOwnCheckpoints(lowered, run, setting.ranges);
   return setting;
 }
 
 }  // namespace
+
+LossKind LossOf(const Lowered& lowered, LossKind requested) {
+  if (lowered.loss.valid() && requested == LossKind::kAuto) return LossKind::kOwn;
+  return eager::ResolveLoss(requested, lowered.graph, LossOutputs(lowered));
+}
 
 absl::StatusOr<StepTrace> TraceStep(const Lowered& lowered, const Run& run) {
   ASSIGN_OR_RETURN(const Setting setting, SettingOf(lowered, run));
@@ -308,6 +296,16 @@ absl::StatusOr<StepTrace> TraceStep(const Lowered& lowered, const Run& run) {
   ASSIGN_OR_RETURN(trace.enacted, RunStep(setting, gradients, &trace));
   RETURN_IF_ERROR(VerifyProgram(trace.enacted.program));
   return trace;
+}
+
+absl::StatusOr<Enacted> EnactSendingStage(const Lowered& lowered, const Run& run) {
+  ASSIGN_OR_RETURN(Setting setting, SettingOf(lowered, run));
+  setting.loss = LossKind::kNone;
+  setting.sends = true;
+  std::vector<KeptGradient> gradients;
+  ASSIGN_OR_RETURN(Enacted result, RunStep(setting, gradients));
+  RETURN_IF_ERROR(VerifyProgram(result.program));
+  return result;
 }
 
 absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run) {

@@ -252,4 +252,10 @@ void Executor::ReleaseLocals() {
   }
 }
 
+void Executor::ReleaseOutputs() {
+  for (const TensorId id : graph_.outputs) {
+    if (kinds_[id] == TensorKind::kActivation) values_[id].reset();
+  }
+}
+
 }  // namespace onnx_mem::eager

@@ -54,6 +54,8 @@ class Executor {
   const TensorRef& value(TensorId id) const { return values_[id]; }
   // Frees every value but the graph's outputs: the model's forward has returned.
   void ReleaseLocals();
+  // Frees those too: a pipeline has sent them on.
+  void ReleaseOutputs();
   const TensorIds& parameters() const { return parameters_; }
 
   // --- for the hooks of spans (eager/spans)
