@@ -26,11 +26,10 @@ CONFIGURATIONS = {
     "hsdp": (4, ["--hsdp", f"2x2:{UNITS}"]),
     "tp": (2, ["--tp", "2:PLAN"]),
     "fsdp-tp": (4, ["--fsdp", f"2:{UNITS}", "--tp", "2:PLAN"]),
-    "1f1b": (3, ["--pipeline", "3", "--split", "2,3", "--micro-batches", "4", "--schedule", "1f1b"]),
 }
 # What differs on the CPU, in bytes. A mesh is a tensor of 4 bytes per rank, which is on the host where there is a GPU.
 # In bfloat16 the CPU's layer norm keeps its statistics in bfloat16, CUDA's in float32.
-MESH = {"fsdp": 2 * 4, "fsdp-bf16": 2 * 4, "hsdp": 4 * 4, "tp": 4, "fsdp-tp": 4 * 4}
+MESH = {"fsdp": 2 * 4, "fsdp-bf16": 2 * 4, "hsdp": 4 * 4, "tp": 2 * 4, "fsdp-tp": 4 * 4}
 STATISTICS = {"fsdp-bf16": -2 * worker.TOKENS * 4 * 2 * 2}
 
 

@@ -104,36 +104,11 @@ def spread(name: str, m: nn.Module, world: int) -> tuple[nn.Module, Any]:
     return (shard(m, mesh["data"]) if name == "fsdp-tp" else m), adam
 
 
-def run_pipeline(m: nn.Sequential, rank: int, world: int, live: Live) -> None:
-    from torch.distributed.pipelining import PipelineStage, Schedule1F1B
-    borders = [0, 2, 3, 5] if world == 3 else [0, 2, 5]
-    own = nn.Sequential(*list(m)[borders[rank]:borders[rank + 1]])
-    stage = PipelineStage(own, rank, world, torch.device("cpu"))
-    loss = lambda y, t: nn.functional.cross_entropy(y.flatten(0, 1), t.flatten())  # noqa: E731
-    schedule = Schedule1F1B(stage, n_microbatches=4, loss_fn=loss)
-    optimizer = torch.optim.Adam(own.parameters(), foreach=True)
-    x = torch.zeros(4, TOKENS, dtype=torch.int64)
-    for _ in range(2):
-        optimizer.zero_grad()
-        live.peak = 0
-        losses: list[torch.Tensor] = []
-        if rank == 0:
-            schedule.step(x)
-        elif rank == world - 1:
-            out = schedule.step(target=x, losses=losses)  # noqa: F841
-        else:
-            schedule.step()
-        optimizer.step()
-
-
-def run(name: str, rank: int, world: int) -> int:
+def run(name: str, world: int) -> int:
     torch.manual_seed(0)
-    m = model()
     with Live() as live:
+        m = model()
         live.see(list(m.parameters()))
-        if name == "1f1b":
-            run_pipeline(m, rank, world, live)
-            return live.peak
         wrapped, optimizer_of = spread(name, m, world)
         groups: dict[bool, list[nn.Parameter]] = {}
         for p in wrapped.parameters():
@@ -155,6 +130,6 @@ if __name__ == "__main__":
     configuration, rank, world, store = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
     torch.set_num_threads(1)
     dist.init_process_group("gloo", store=dist.FileStore(store, world), rank=rank, world_size=world)
-    print("peak", run(configuration, rank, world), flush=True)
+    print("peak", run(configuration, world), flush=True)
     dist.barrier()
     dist.destroy_process_group()
