@@ -20,6 +20,7 @@ StageReplay::StageReplay(const StageProgram& stage, const PipelineLayout& layout
       layout_(layout),
       editor_(editor),
       end_(program_.steps.next_id().value()),
+      first_weight_(end_),
       lives_(program_.buffers.size(), Life::kProgram),
       born_(program_.steps.size()),
       dying_(program_.steps.size() + 1),
@@ -73,6 +74,7 @@ void StageReplay::FindWeightSteps() {
     if (life(arrival.gradient) != Life::kParameterGradient) continue;
     const int32_t made = program_.buffers[arrival.gradient].begin.value();
     makes_weight_[static_cast<size_t>(made)] = true;
+    first_weight_ = std::min(first_weight_, made);
     int32_t first = made, last = made;  // of the node
     const SharedText& node = program_.steps[StepId(made)].node;
     while (first > split_ && program_.steps[StepId(first - 1)].node == node) --first;
@@ -111,7 +113,9 @@ void StageReplay::Do(const StageAction& action) {
     case StageAction::Kind::kBackwardWeight: return BackwardWeight(m);
     case StageAction::Kind::kReceiveInput: return ReceiveInput(m);
     case StageAction::Kind::kReceiveGradient: return ReceiveGradient(m);
-    case StageAction::Kind::kOutputSent: return CloseAll(Life::kSentOutput, micro_batch);
+    case StageAction::Kind::kOutputSent:  // what a split backward has kept stays until its weight part is done
+      return layout_.schedule == PipelineSchedule::kInterleavedZeroBubble ? void()
+                                                                          : CloseAll(Life::kSentOutput, micro_batch);
     case StageAction::Kind::kInputGradientSent: return CloseAll(Life::kInputGradient, micro_batch);
   }
 }
@@ -172,6 +176,7 @@ void StageReplay::EndBackward(int64_t m) {
   any_gradient_ = true;
   CloseAll(Life::kProgram, micro_batch);
   CloseAll(Life::kReceivedGradient, micro_batch);
+  CloseAll(Life::kSentOutput, micro_batch);
   if (!stage_.is_last) CloseAll(Life::kReceivedInput, micro_batch);
   if (!layout_.return_outputs) CloseAll(Life::kResult, micro_batch);
 }
@@ -184,8 +189,10 @@ void StageReplay::BackwardInput(int64_t m) {
   micro_batch.backward_begin = editor_.next().value() - split_;
   for (int32_t at = split_; at < end_; ++at) {
     for (const BufferId id : dying_[static_cast<size_t>(at)]) {
-      const bool kept = program_.buffers[id].begin.value() < split_ || life(id) == Life::kReceivedGradient ||
-                        kept_for_weights_[static_cast<size_t>(id.value())];
+      // What lies between the loss and the first parameter is gone with the loss's history.
+      const bool saved = program_.buffers[id].begin.value() < split_ && at > first_weight_;
+      const bool kept =
+          saved || life(id) == Life::kReceivedGradient || kept_for_weights_[static_cast<size_t>(id.value())];
       if (!kept) Close(At(micro_batch, id));
     }
     const std::vector<BufferId>& born = born_[static_cast<size_t>(at)];

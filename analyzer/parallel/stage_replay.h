@@ -79,6 +79,7 @@ class StageReplay {
   StepEditor& editor_;
   int32_t split_ = 0;  // the first step of backward
   int32_t end_ = 0;
+  int32_t first_weight_ = 0;                         // the first step of backward that makes a parameter's gradient
   std::vector<Life> lives_;                          // by buffer
   std::vector<std::vector<BufferId>> born_, dying_;  // by step
   std::vector<std::vector<BufferId>> arriving_;      // by step: gradients of parameters that arrive behind it
