@@ -67,7 +67,9 @@ std::vector<Note> NotesFrom(const std::vector<Diagnostic>& diagnostics) {
 }
 
 Segment SegmentFrom(const onnx_mem::PlannedSegment& planned) {
-  Segment segment{planned.segment.modules, planned.nodes, planned.segment.keep};
+  Segment segment{planned.segment.modules, planned.nodes, planned.segment.keep, {}};
+  for (const onnx_mem::KeptCall& kept : planned.segment.keep_calls) segment.keep.push_back(onnx_mem::TextOf(kept));
+  for (const onnx_mem::CallId& call : planned.segment.skip) segment.skip.push_back(onnx_mem::TextOf(call));
 #define ONNX_MEM_SEGMENT(member, ...) segment.member = planned.member;
 #include "include/onnx_mem/figures.inc"
   return segment;

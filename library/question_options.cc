@@ -13,12 +13,25 @@ namespace onnx_mem::api {
 namespace {
 
 // As a file of --plan is read: names of nodes stand beside modules for readers.
-std::vector<onnx_mem::Segment> SegmentsOf(const std::vector<Segment>& segments) {
+absl::StatusOr<std::vector<onnx_mem::Segment>> SegmentsOf(const std::vector<Segment>& segments) {
   std::vector<onnx_mem::Segment> plan;
   for (const Segment& segment : segments) {
     onnx_mem::Segment& planned = plan.emplace_back();
     planned.modules = segment.modules;
-    planned.keep = segment.keep;
+    for (const std::string& name : segment.keep) {
+      if (name.find('#') == std::string::npos) {
+        planned.keep.push_back(name);
+      } else if (std::optional<onnx_mem::KeptCall> kept = onnx_mem::ParseKeptCall(name)) {
+        planned.keep_calls.push_back(std::move(*kept));
+      } else {
+        return UsageError(absl::StrFormat("a segment keeps '%s', which is no call", name));
+      }
+    }
+    for (const std::string& name : segment.skip) {
+      std::optional<onnx_mem::CallId> call = onnx_mem::ParseCallId(name);
+      if (!call) return UsageError(absl::StrFormat("a segment skips '%s', which is no call", name));
+      planned.skip.push_back(std::move(*call));
+    }
     if (segment.modules.empty()) planned.nodes = segment.nodes;
   }
   return plan;
@@ -76,11 +89,8 @@ class OptionFiller {
     for (const Segment& segment : segments) {
       if (segment.modules.empty() && segment.nodes.empty()) return UsageError("a segment names no modules or nodes");
     }
-    if ((OptionNamed("--plan")->commands & bit_) != 0) {
-      options_.plan = SegmentsOf(segments);
-    } else {
-      options_.workload.run.segments = SegmentsOf(segments);
-    }
+    const bool as_plan = (OptionNamed("--plan")->commands & bit_) != 0;
+    ASSIGN_OR_RETURN((as_plan ? options_.plan : options_.workload.run.segments), SegmentsOf(segments));
     return absl::OkStatus();
   }
 

@@ -25,9 +25,6 @@ constexpr bool RowsAreSorted() {
 }
 static_assert(RowsAreSorted());
 
-// Where PyTorch reads its allocator's settings (c10/core/AllocatorConfig.h).
-constexpr std::string_view kVariable = "PYTORCH_ALLOC_CONF";
-
 const AllocatorRow* RowOf(std::string_view name) {
   const auto* row = std::find_if(std::begin(kAllocators), std::end(kAllocators),
                                  [&](const AllocatorRow& r) { return r.name == name; });
@@ -38,15 +35,18 @@ const AllocatorRow* RowOf(std::string_view name) {
 
 std::span<const AllocatorRow> Allocators() { return kAllocators; }
 
-Settings SettingsOf(std::string_view allocator) {
+Settings SettingsOf(std::string_view allocator, std::string_view variable) {
   const AllocatorRow* row = RowOf(allocator);
   if (row == nullptr || row->setting.empty()) return {};
-  return {{std::string(kVariable), std::string(row->setting)}};
+  return {{std::string(variable), std::string(row->setting)}};
 }
 
 std::optional<std::string> AllocatorWith(const Settings& settings) {
   for (const AllocatorRow& row : kAllocators) {
-    if (!row.setting.empty() && SettingsOf(row.name) == settings) return std::string(row.name);
+    if (row.setting.empty()) continue;
+    for (std::string_view variable : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"}) {
+      if (SettingsOf(row.name, variable) == settings) return std::string(row.name);
+    }
   }
   return std::nullopt;
 }

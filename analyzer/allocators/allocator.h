@@ -113,8 +113,8 @@ struct AllocatorRow {
 // What a process's environment has to say, {"PYTORCH_ALLOC_CONF": "expandable_segments:True"}; empty: nothing.
 using Settings = std::map<std::string, std::string>;
 
-// What PyTorch needs to hand out memory as the allocator of that name does.
-Settings SettingsOf(std::string_view allocator);
+// What PyTorch needs in `variable` (AllocatorVariable of its version) to hand out memory as that allocator does.
+Settings SettingsOf(std::string_view allocator, std::string_view variable = "PYTORCH_ALLOC_CONF");
 
 // The framework's allocator that needs these settings, which are not empty; nullopt: none does.
 std::optional<std::string> AllocatorWith(const Settings& settings);

@@ -25,6 +25,7 @@ namespace onnx_mem {
 
 inline constexpr int64_t kCudaMinBlockBytes = 512;
 inline constexpr int64_t kCudaSmallBytes = int64_t{1} << 20;  // largest request of the small pool
+inline constexpr int64_t kCudaPageBytes = int64_t{2} << 20;   // what is taken from the device is a multiple of this
 
 // Bytes of the block that a request of `bytes` (> 0) gets: rule 1.
 int64_t RoundForCuda(int64_t bytes, const CudaAllocatorOptions& options);

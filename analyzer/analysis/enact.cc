@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/analysis/kept_gradients.h"
+#include "analyzer/analysis/loop.h"
 #include "analyzer/analysis/pass_flops.h"
 #include "analyzer/analysis/segments.h"
+#include "analyzer/analysis/step_tracer.h"
 #include "analyzer/eager/engine/autograd.h"
 #include "analyzer/eager/engine/executor.h"
 #include "analyzer/eager/engine/loss.h"
@@ -99,10 +102,12 @@ struct Setting {
   bool sends = false;  // a pipeline's stage that is not the last
 };
 
-TensorRef LossOfStep(Machine& m, const Setting& setting, const Executor& executor) {
-  if (setting.loss == LossKind::kNone) return nullptr;
-  if (setting.loss == LossKind::kOwn) return executor.value(setting.lowered.loss);
-  return ComputeLoss(m, setting.loss, setting.lowered, executor, setting.loss_outputs);
+// The loss, and the gradient with which its backward begins where that is given.
+std::pair<TensorRef, TensorRef> LossOfStep(Machine& m, const Setting& setting, Executor& executor) {
+  if (!setting.run.training || setting.loss == LossKind::kNone) return {};
+  if (setting.loss == LossKind::kOwn) return {executor.value(setting.lowered.loss), nullptr};
+  if (setting.loss == LossKind::kGradient) return GivenGradient(m, executor, setting.loss_outputs);
+  return {ComputeLoss(m, setting.loss, setting.lowered, executor, setting.loss_outputs), nullptr};
 }
 
 void AllocateStatics(Executor& executor, const Setting& setting) {
@@ -149,39 +154,6 @@ void Parameters(const Machine& m, const Executor& executor, const FrameworkGraph
   }
 }
 
-void Observe(Machine& m, Executor& executor, std::vector<NodeTrace>& nodes) {
-  executor.SetObserver(
-      [&m, &nodes](int32_t node, std::span<const TensorRef> inputs, std::span<const TensorRef> outputs, StepId before) {
-        NodeTrace trace{.node = node,
-                        .begin = StepId(before.value() + 1),
-                        .end = m.recorder().program().steps.next_id(),
-                        .reads = {},
-                        .writes = {}};
-        for (const TensorRef& t : inputs) {
-          if (t != nullptr) trace.reads.push_back(t->storage->buffer);
-        }
-        for (const TensorRef& t : outputs) {
-          if (t != nullptr) trace.writes.push_back(t->storage->buffer);
-        }
-        nodes.push_back(std::move(trace));
-      });
-}
-
-std::vector<SavedTrace> SavedByNodes(Machine& m, const FrameworkGraph& graph) {
-  std::vector<SavedTrace> saved;
-  for (int32_t i = 0; i < static_cast<int32_t>(m.num_nodes()); ++i) {
-    const eager::AutogradNode& node = m.node(i);
-    SavedTrace trace;
-    if (node.origin != nullptr) trace.node = static_cast<int32_t>(node.origin - &*graph.nodes.begin());
-    for (const eager::SavedTensor& entry : node.saved) {
-      if (entry.tensor != nullptr && entry.tensor->storage != nullptr)
-        trace.buffers.push_back(entry.tensor->storage->buffer);
-    }
-    if (trace.node >= 0 || !trace.buffers.empty()) saved.push_back(std::move(trace));
-  }
-  return saved;
-}
-
 // What nodes read, which a cat of a thousand pieces does in one step.
 int64_t Operands(const FrameworkGraph& graph) {
   int64_t operands = 0;
@@ -204,33 +176,27 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
   m.recorder().Reserve(steps, steps + graph.tensors.size());
   Executor executor(m, setting.lowered, run.hold);
   AllocateStatics(executor, setting);
-  std::vector<std::shared_ptr<eager::Storage>> extra;
-  if (setting.lowered.hidden_buffer_bytes > 0) {
-    extra.push_back(m.recorder().AllocateStatic(Category::kBuffers, "counters of the batch norms",
-                                                setting.lowered.hidden_buffer_bytes, {}, DType::kInt64));
-  }
-  if (run.training && setting.loss != LossKind::kOwn) {
-    for (TensorId id : setting.loss_outputs) {
-      const int64_t bytes = eager::TargetBytes(setting.loss, graph, id, run.autocast.has_value());
-      if (bytes > 0)
-        extra.push_back(m.recorder().AllocateStatic(Category::kInputs, "target", bytes, {}, DType::kInt64));
-    }
-  }
+  const std::vector<std::shared_ptr<eager::Storage>> beside =
+      HeldBesideModel(setting.lowered, run, setting.loss, setting.loss_outputs, m);
+  const bool after_another = !gradients.empty();
   TakeOver(gradients, m, executor);
   m.SetGradEnabled(run.training);
   m.SetAutocast(setting.lowered.has_own_casts ? std::nullopt : run.autocast);
-  if (trace != nullptr) Observe(m, executor, trace->forward);
+  StepTracer tracer(m, executor, trace);
   RETURN_IF_ERROR(executor.RunForward(setting.ranges));
   executor.ReleaseLocals();
+  HandOutOutputs(run, executor);
   result.end_of_forward_bytes = m.recorder().live_bytes();
   result.saved_activation_bytes = SavedBytes(m.recorder().program());
   m.SetAutocast(run.autocast);
-  const TensorRef loss = run.training ? LossOfStep(m, setting, executor) : nullptr;
+  const auto [loss, gradient] = LossOfStep(m, setting, executor);
   m.SetAutocast(std::nullopt);
-  if (trace != nullptr) trace->saved = SavedByNodes(m, graph);
+  tracer.Finish();
   result.inputs = eager::StoragesOf(executor, graph.inputs);
   result.outputs = eager::StoragesOf(executor, graph.outputs);
-  if (loss != nullptr) RunBackward(m, loss);
+  result.held_output_bytes = HoldOutputs(run, executor);
+  const StepId loss_end = m.recorder().program().steps.next_id();
+  if (loss != nullptr) RunBackward(m, loss, gradient);
   if (setting.sends) eager::RunReceivedBackward(m, executor, graph.outputs);
   m.SetOrigin(nullptr);
   m.BeginStep(loss != nullptr || setting.sends ? kEndOfBackward : "end of forward");
@@ -241,6 +207,7 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
     if (buffer.category == Category::kBuffers) result.buffer_bytes += buffer.bytes;
   }
   result.program = m.recorder().Finish();
+  if (!after_another) HoldThroughForward(run, gradients, loss_end, result.program);
   work::Spend(static_cast<int64_t>(result.program.steps.size()) + Operands(graph));
   RETURN_IF_ERROR(SumFlops(result.program, result));
   return result;
@@ -255,7 +222,10 @@ void AddOwnCheckpoints(const Lowered& lowered, const Run& run, std::vector<eager
     const bool meets = std::any_of(requested.begin(), requested.end(), [&](const eager::NodeRange& range) {
       return range.first <= span.last && span.first <= range.last;
     });
-    if (!meets) ranges.push_back({span, /*keep=*/{}, call.arguments, Offload::kNo, call.reentrant});
+    if (meets) continue;
+    eager::NodeRange& range = ranges.emplace_back(eager::NodeRange{span});
+    range.arguments = call.arguments;
+    range.reentrant = call.reentrant;
   }
   std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
 }

@@ -14,6 +14,7 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/graph.h"
 #include "analyzer/memory/program.h"
+#include "analyzer/run/region_calls.h"
 #include "analyzer/run/run.h"
 
 namespace onnx_mem {
@@ -48,6 +49,7 @@ struct Enacted : PassFigures {
   int64_t host_peak_bytes = 0;      // most that offloaded segments have on the host at once
   bool batch_statistics = false;    // some layer normalizes over the batch: its size changes what is computed
   LossKind loss = LossKind::kNone;  // what kAuto became
+  int64_t held_output_bytes = 0;    // that the loop holds from forward to the end of the step
   int64_t loss_tokens = 0;          // over which it is taken, where that is not the batch
   std::vector<Diagnostic> diagnostics;
   std::vector<Diagnostic> plain_rewrites;  // of lower.h
@@ -86,6 +88,7 @@ struct StepTrace {
   Enacted enacted;
   std::vector<NodeTrace> forward;
   std::vector<SavedTrace> saved;  // one per autograd node of the forward or the loss, first made first
+  RegionCalls calls;              // of the forward, but for what the model's own checkpoints hold
 };
 
 // As EnactLowered, with `run` training, one micro-step and no checkpoint segments.

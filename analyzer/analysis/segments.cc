@@ -44,6 +44,14 @@ std::vector<eager::NodeRange> RangesOfCalls(const FrameworkGraph& graph, const M
   return ranges;
 }
 
+// What the segment says of its second run.
+void Choose(const Segment& segment, eager::NodeRange& range) {
+  range.keep = segment.keep;
+  range.keep_calls = segment.keep_calls;
+  range.skip = segment.skip;
+  range.offload = segment.offload;
+}
+
 // Does a node of `range` make the tensor?
 bool MadeWithin(const FrameworkGraph& graph, const eager::NodeRange& range, TensorId id) {
   const NodeId producer = graph.tensors[id].producer;
@@ -116,8 +124,7 @@ absl::StatusOr<std::vector<eager::NodeRange>> RangesOf(const FrameworkGraph& gra
   if (segment.modules.size() == 1 && segment.nodes.empty()) {
     std::vector<eager::NodeRange> calls = RangesOfCalls(graph, modules, segment.modules[0]);
     for (eager::NodeRange& call : calls) {
-      call.keep = segment.keep;
-      call.offload = segment.offload;
+      Choose(segment, call);
     }
     if (!calls.empty()) return calls;
   }
@@ -138,8 +145,7 @@ absl::StatusOr<std::vector<eager::NodeRange>> RangesOf(const FrameworkGraph& gra
     if (nodes.contains(graph.nodes[NodeId(i)].name)) Extend(range, i);
   }
   if (!range) return UnknownSegment(segment);
-  range->keep = segment.keep;
-  range->offload = segment.offload;
+  Choose(segment, *range);
   return std::vector<eager::NodeRange>{*range};
 }
 

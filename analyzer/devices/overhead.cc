@@ -96,6 +96,13 @@ std::optional<TorchVersion> TorchOfProducer(std::string_view producer) {
 
 std::string TextOf(TorchVersion version) { return absl::StrCat(version.major, ".", version.minor); }
 
+// pytorch#183387: 2.9 knows the new name, and CUDA's allocator does not read expandable_segments from it. Both are read
+// in 2.15 (c10/cuda/CUDAAllocatorConfig.h); what lies between was not read.
+std::string_view AllocatorVariable(TorchVersion torch) {
+  constexpr TorchVersion kRenamed = {2, 10};
+  return torch < kRenamed ? "PYTORCH_CUDA_ALLOC_CONF" : "PYTORCH_ALLOC_CONF";
+}
+
 CardKind KindOf(const Gpu& gpu) {
   CardKind kind{gpu.vendor, gpu.architecture, 0};
   if (const auto capability = ParseTorchVersion(gpu.compute_capability)) kind.compute_major = capability->major;

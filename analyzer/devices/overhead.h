@@ -30,6 +30,9 @@ std::optional<TorchVersion> ParseTorchVersion(std::string_view text);
 std::optional<TorchVersion> TorchOfProducer(std::string_view producer);
 std::string TextOf(TorchVersion version);
 
+// Where CUDA's allocator reads its settings: "PYTORCH_ALLOC_CONF".
+std::string_view AllocatorVariable(TorchVersion torch);
+
 // What of a card decides about its overhead.
 struct CardKind {
   std::string vendor;

@@ -264,8 +264,7 @@ void Gather(AtenCall& c) {
 
 // --- shapes
 
-// An empty cache is a tensor of shape [0], which torch.cat leaves out whatever the others' rank is
-// (aten/src/ATen/native/TensorShape.cpp, cat_should_skip_tensor).
+// torch.cat leaves out an empty cache, of shape [0], whatever the others' rank (TensorShape.cpp).
 bool IsLeftOutOfCat(const AtenCall& c, TensorId id) {
   const Shape& shape = c.graph.tensors[id].shape;
   return shape.rank() == 1 && shape.dims[0] == 0;
@@ -512,6 +511,7 @@ constexpr auto kRows = std::to_array<AtenRow>({
     {"hardtanh", "relu6", One},
     {"index.Tensor", "index", Index},
     {"index_add", "index_add", ByAxisAndIndex},
+    {"index_copy", "index_copy", ByAxisAndIndex},
     {"index_put", "index_put", IndexPut},
     {"_unsafe_index_put", "index_put", IndexPut},
     {"index_select", "index_select", Gather},

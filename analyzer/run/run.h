@@ -10,10 +10,13 @@
 #include <vector>
 
 #include "analyzer/graph/dtype.h"
+#include "analyzer/run/call_id.h"
+#include "analyzer/run/trainer.h"
 
 namespace onnx_mem {
 
-enum class LossKind { kAuto, kSum, kMean, kCrossEntropy, kMse, kNone, kOwn };  // kOwn: the model computes it
+// kOwn: the model computes it. kGradient: there is none, y.backward(g) of the first output.
+enum class LossKind { kAuto, kSum, kMean, kCrossEntropy, kMse, kNone, kOwn, kGradient };
 enum class AttentionKernel { kAuto, kEager, kMath, kFlash, kEfficient };
 enum class BatchNormMode { kAuto, kAsIs, kUnfold };
 enum class TiedMode { kAuto, kYes, kNo };
@@ -66,10 +69,14 @@ inline std::string_view NameOf(BaseBits bits) {
 struct Segment {
   std::vector<std::string> modules;
   std::vector<std::string> nodes;
-  // Selective checkpointing: results of these framework operators ("convolution", "addmm") are kept, not computed
-  // again.
-  std::vector<std::string> keep = {};
+  // Selective checkpointing. Each call within the segment is in one of three states in the second run: its outputs are
+  // kept since the first, it runs again, or it is skipped, as nothing reads what it makes.
+  std::vector<std::string> keep = {};     // every call of these framework operators ("convolution", "addmm")
+  std::vector<KeptCall> keep_calls = {};  // and these
+  std::vector<CallId> skip = {};          // empty beside `keep_calls`: what nothing reads (dead_calls.h)
   Offload offload = Offload::kNo;
+  bool by_call() const { return !keep_calls.empty() || !skip.empty(); }
+  bool is_selective() const { return !keep.empty() || by_call(); }
   friend bool operator==(const Segment&, const Segment&) = default;
 };
 
@@ -85,7 +92,9 @@ struct Run {
   bool training = true;           // false: evaluation mode under no_grad
   std::optional<DType> dtype;     // --dtype: every float32 tensor in this type; nullopt: as in the file
   std::optional<DType> autocast;  // --amp: fp16 or bf16
+  Trainer trainer = Trainer::kPlain;
   LossKind loss = LossKind::kAuto;
+  bool retain_graph = false;  // backward(retain_graph=True): what was saved lives to the end of the step
   AttentionKernel attention = AttentionKernel::kAuto;
   BatchNormMode batch_norm = BatchNormMode::kAuto;
   std::optional<double> dropout;    // of removed dropouts; 0: as in the file; nullopt: as models of its build have
@@ -96,6 +105,8 @@ struct Run {
   std::vector<std::string> freeze;  // regexes over parameter names
   std::vector<Lora> lora;
   BaseBits base_bits = BaseBits::kAsStored;  // of the weights of frozen linear layers
+  std::string bitsandbytes;                  // the version that runs them; "": the newest
+  bool base_keeps_inputs = false;            // as versions before 0.43.2 do, with 4 bits
   bool freeze_scales = false;                // single numbers that scale activations are not trained, for a lower bound
   std::vector<std::string> requires_grad;    // names of inputs that need a gradient
   std::vector<std::string> hold;             // tensors that a Python variable keeps until the step ends

@@ -6,6 +6,7 @@
 #include "analyzer/allocators/allocator.h"
 #include "analyzer/allocators/offset_packing.h"
 #include "analyzer/allocators/replay.h"
+#include "analyzer/analysis/recorded_step.h"
 #include "analyzer/devices/overhead.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/verify_program.h"
@@ -104,6 +105,12 @@ std::optional<int64_t> ArenaBytes(const MemoryProgram& program) {
 
 Workload WithTorchOf(const ModelInfo& info, Workload workload) {
   workload.platform.torch_of_file = TorchOfProducer(info.producer);
+  const std::optional<TorchVersion> fused_from = ParseTorchVersion(RowOf(workload.run.trainer).fused_from);
+  Optimizer& optimizer = workload.optimizer;
+  const bool is_adam = optimizer.name == "adam" || optimizer.name == "adamw";
+  if (is_adam && !optimizer.implementation_given && fused_from && workload.platform.Torch() >= *fused_from) {
+    optimizer.implementation = OptimizerImplementation::kFused;
+  }
   return workload;
 }
 
@@ -120,6 +127,17 @@ absl::StatusOr<RunFigures> TrainingFigures(Enacted&& enacted, const Workload& wo
   if (IsSpread(workload.layout)) return TrainingFigures(enacted, workload);
   const std::vector<TrainedParameter> trained = WholeParameters(enacted);
   return StepFigures(std::move(enacted.program), trained, workload);
+}
+
+absl::StatusOr<RunFigures> RecordedFigures(const Graph& graph, const std::shared_ptr<const Enacted>& later,
+                                           const Workload& workload) {
+  ASSIGN_OR_RETURN(const MemoryProgram first, FirstCallOf(graph));
+  RunFigures figures;
+  figures.first_step_peak_bytes = ComputeTimeline(first).peak_bytes;
+  const ReplayScript script = FirstScript(first, LibraryCasesOf(workload.allocator, workload.platform).expected);
+  figures.program = {later, &later->program};
+  RETURN_IF_ERROR(FillFigures(workload, &script, figures));
+  return figures;
 }
 
 absl::StatusOr<std::vector<int64_t>> TrainingCourse(const Enacted& enacted, const Workload& workload) {
@@ -149,12 +167,15 @@ absl::Status WidenByLibraries(const LocalStep& step, const Workload& workload, c
                               PeakFigures& figures) {
   if (!RuntimeOf(workload).eager) return absl::OkStatus();
   const LibraryCases cases = LibraryCasesOf(workload.allocator, workload.platform);
+  // A block that is not split counts whole, and which blocks lie there depends on all that ran before.
+  const int64_t blocks = PeakOfBlocks(program, cases.expected);
+  figures.allocated_low_bytes = std::min(figures.allocated_peak_bytes, blocks);
   if (cases.high == cases.expected) return absl::OkStatus();
   ASSIGN_OR_RETURN(const AllocatorUsage high, ReplayStep(step, program, cases.high, workload, OptionsOf(workload)));
   figures.allocated_high_bytes = std::max(figures.allocated_peak_bytes, high.peak_allocated_bytes);
-  const int64_t less = PeakOfBlocks(program, cases.expected) - PeakOfBlocks(program, cases.low);
-  figures.allocated_low_bytes = figures.allocated_peak_bytes - std::max<int64_t>(less, 0);
-  figures.device_low_bytes = figures.allocated_low_bytes + figures.context_low_bytes;
+  const int64_t less = std::max<int64_t>(blocks - PeakOfBlocks(program, cases.low), 0);
+  figures.allocated_low_bytes -= less;
+  figures.device_low_bytes = figures.allocated_peak_bytes - less + figures.context_low_bytes;
   figures.device_high_bytes =
       std::max(figures.reserved_peak_bytes, high.peak_reserved_bytes) + figures.context_high_bytes;
   return absl::OkStatus();

@@ -28,6 +28,7 @@ std::string NameOf(LossKind loss) {
     case LossKind::kMse: return "mse";
     case LossKind::kNone: return "none";
     case LossKind::kOwn: return "the model's own";
+    case LossKind::kGradient: return "gradient";
   }
   return "none";
 }
@@ -66,7 +67,9 @@ std::string SegmentsText(const std::vector<Segment>& segments) {
   for (const Segment& segment : segments) {
     std::string call = absl::StrJoin(segment.modules.empty() ? segment.nodes : segment.modules, ",");
     absl::StrAppend(&call, std::string(FlagSuffixOf(segment.offload)));
-    if (!segment.keep.empty()) absl::StrAppend(&call, std::string(kSegmentKeeps), absl::StrJoin(segment.keep, ","));
+    std::vector<std::string> kept = segment.keep;
+    for (const KeptCall& of_call : segment.keep_calls) kept.push_back(TextOf(of_call));
+    if (!kept.empty()) absl::StrAppend(&call, std::string(kSegmentKeeps), absl::StrJoin(kept, ","));
     calls.push_back(std::move(call));
   }
   return absl::StrJoin(calls, "; ");
@@ -118,6 +121,15 @@ std::string ReshardText(const RankLayout& layout) {
 }
 
 std::string TypeText(const std::optional<DType>& dtype) { return dtype ? std::string(NameOf(*dtype)) : ""; }
+
+// The loop's variable of what the model returned, where it is a part of the step that one may want to free.
+bool IsWorthSaying(const Enacted& enacted) {
+  constexpr int64_t kLeast = 1 << 20, kLeastShare = 100;
+  return enacted.held_output_bytes >= std::max(kLeast, enacted.end_of_forward_bytes / kLeastShare);
+}
+std::string HeldText(int64_t bytes) {
+  return absl::StrFormat("the outputs to the end of the step: %.1f MiB", static_cast<double>(bytes) / (1 << 20));
+}
 
 std::string Unless(std::string_view absent, std::string_view text) {
   return std::string(text == absent ? std::string_view() : text);
@@ -234,6 +246,7 @@ void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis&
     }
     Add(option, workload, &enacted, list);
     if (loss && enacted.loss_tokens > 0) list.emplace_back("loss-over", absl::StrCat(enacted.loss_tokens, " tokens"));
+    if (loss && IsWorthSaying(enacted)) list.emplace_back("holds", HeldText(enacted.held_output_bytes));
   }
   AddSettings(run, analysis.info.from_record, enacted, list);
   const auto& settled = enacted.assumptions;

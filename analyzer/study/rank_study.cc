@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/analysis/recorded_step.h"
 #include "analyzer/graph/bytes.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
@@ -35,6 +36,10 @@ absl::StatusOr<Shared<LocalStep>> Study::Local(const Workload& workload) {
   key.platform = Platform();
   if (const auto* known = locals_.Find(key)) return *known;
   ASSIGN_OR_RETURN(const Shared<Enacted> enacted, Enact(key));
+  ASSIGN_OR_RETURN(const Shared<ImportedModel> model, Import(key.bindings));
+  if (IsRecordedStep(model->graph)) {
+    return std::make_shared<const LocalStep>(LocalStep{{enacted, &enacted->program}, WholeParameters(*enacted)});
+  }
   ASSIGN_OR_RETURN(const Bindings bindings, EnactedBindings(key));
   ASSIGN_OR_RETURN(const Shared<Lowered> lowered, Lower(bindings, EnactedRun(key.run, key.layout)));
   ASSIGN_OR_RETURN(LocalStep step, RankStep(*lowered, *enacted, key.run, key.layout, key.optimizer));

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "analyzer/analysis/recorded_step.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/timeline.h"
@@ -128,6 +129,12 @@ absl::StatusOr<Shared<Enacted>> Study::Enact(const Workload& workload) {
   ASSIGN_OR_RETURN(Bindings bindings, EnactedBindings(workload));
   EnactedKey key{std::move(bindings), EnactedPart(run, workload.layout)};
   if (const auto* known = enacted_.Find(key)) return *known;
+  ASSIGN_OR_RETURN(const std::shared_ptr<Imported> imported, ImportOf(key.bindings));
+  if (IsRecordedStep(imported->model->graph)) {
+    RETURN_IF_ERROR(CheckRecordedStep(workload));
+    ASSIGN_OR_RETURN(Enacted recorded, EnactRecordedStep(imported->model->graph));
+    return enacted_.Keep(std::move(key), std::make_shared<const Enacted>(std::move(recorded)));
+  }
   if (workload.layout.unsharded_type && workload.layout.unsharded_type != DType::kFloat32) {
     ASSIGN_OR_RETURN(const Shared<Lowered> plain, Lower(key.bindings, run));
     RETURN_IF_ERROR(CheckUnshardedType(*plain, *workload.layout.unsharded_type));
@@ -142,6 +149,11 @@ absl::StatusOr<Shared<RunFigures>> Study::Figures(const Workload& workload) {
   ASSIGN_OR_RETURN(const Shared<ImportedModel> model, Import(workload.bindings));
   Workload key = WithTorchOf(model->info, OneRun(workload));
   if (const auto* known = figures_.Find(key)) return *known;
+  if (IsRecordedStep(model->graph)) {
+    ASSIGN_OR_RETURN(const Shared<Enacted> enacted, Enact(key));
+    ASSIGN_OR_RETURN(RunFigures recorded, RecordedFigures(model->graph, enacted, key));
+    return figures_.Keep(std::move(key), std::make_shared<const RunFigures>(std::move(recorded)));
+  }
   const auto inference = [&]() -> absl::StatusOr<RunFigures> {
     ASSIGN_OR_RETURN(const Shared<Enacted> enacted, Enact(key));
     return RuntimeOf(key).inference(*model, enacted, key);
@@ -178,7 +190,7 @@ absl::Status Study::Widen(const Workload& workload, Ends ends, const MemoryProgr
     ASSIGN_OR_RETURN(step, Local(own));
   }
   RETURN_IF_ERROR(WidenByLibraries(*step, own, program, figures));
-  if (ends == Ends::kOfLibraries) return absl::OkStatus();
+  if (ends == Ends::kOfLibraries || IsRecordedStep(imported->model->graph)) return absl::OkStatus();
   ASSIGN_OR_RETURN(const Bindings bindings, EnactedBindings(own));
   ASSIGN_OR_RETURN(const std::shared_ptr<Imported> enacted, ImportOf(bindings));
   ASSIGN_OR_RETURN(const Shared<Lowered> lowered, Lower(bindings, EnactedRun(own.run, own.layout)));
@@ -221,7 +233,12 @@ absl::Status Study::AddTraining(const Workload& workload, Analysis& analysis) {
     ASSIGN_OR_RETURN(analysis.rank, WhoseFigures(one));
     analysis.diagnostics.push_back(std::move(note));
   }
-  FillAssumptions(workload, *enacted, analysis);
+  ASSIGN_OR_RETURN(const Shared<ImportedModel> model, Import(one.bindings));
+  if (IsRecordedStep(model->graph)) {
+    analysis.assumptions = {{"optimizer", "the step's own"}, {"loss", "the step's own"}};
+  } else {
+    FillAssumptions(workload, *enacted, analysis);
+  }
   return absl::OkStatus();
 }
 
@@ -248,7 +265,8 @@ absl::StatusOr<Analysis> Study::Expected(const Workload& workload) {
   analysis.batch = own.bindings.batch.value_or(analysis.info.file_batch);
   if (analysis.info.from_record) NoteIdleOptions(own.run, analysis.diagnostics);
   if (own.mode != Mode::kInference) RETURN_IF_ERROR(AddTraining(own, analysis));
-  if (own.mode != Mode::kTraining) RETURN_IF_ERROR(AddInference(own, analysis));
+  const bool has_inference = !IsRecordedStep(model->graph) || own.mode == Mode::kInference;
+  if (own.mode != Mode::kTraining && has_inference) RETURN_IF_ERROR(AddInference(own, analysis));
   analysis.graph = WithPaths(analysis.parameters, model);
   return analysis;
 }

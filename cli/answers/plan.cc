@@ -92,9 +92,13 @@ absl::StatusOr<std::vector<int64_t>> CourseWith(const Lowered& lowered, const Wo
   return TrainingCourse(enacted, workload);
 }
 
+MadeFor MadeForOf(const PlanRequest& request, const Workload& workload) {
+  return {request.clock.card.name, workload.optimizer.name, request.budget_bytes, request.budget_line};
+}
+
 // What formats that draw every step want of each plan: the analysis with it, and the code that applies it.
 absl::StatusOr<std::vector<PlanPart::Drawn>> DrawPlans(Study& study, const Workload& workload, const PlanAnswer& answer,
-                                                       std::string_view card) {
+                                                       const MadeFor& made_for) {
   std::vector<PlanPart::Drawn> drawn;
   ASSIGN_OR_RETURN(const Shared<ImportedModel> model, study.Import(workload.bindings));
   ASSIGN_OR_RETURN(const Shared<Lowered> lowered, study.Lower(workload.bindings, workload.run));
@@ -104,7 +108,7 @@ absl::StatusOr<std::vector<PlanPart::Drawn>> DrawPlans(Study& study, const Workl
       continue;
     }
     ASSIGN_OR_RETURN(Analysis analysis, AnalyzeWith(study, workload, plan));
-    const absl::StatusOr<EmittedCode> code = EmitPytorch(*lowered, model->info, answer.baseline, plan, card);
+    const absl::StatusOr<EmittedCode> code = EmitPytorch(*lowered, model->info, answer.baseline, plan, made_for);
     drawn.push_back({std::make_shared<const Analysis>(std::move(analysis)), code.ok() ? code->text : ""});
   }
   return drawn;
@@ -112,13 +116,13 @@ absl::StatusOr<std::vector<PlanPart::Drawn>> DrawPlans(Study& study, const Workl
 
 // The chosen plan as something to run rather than to read.
 absl::StatusOr<EmittedCode> EmitChosen(const ModelInfo& info, const Lowered& lowered, const PlanAnswer& plans,
-                                       std::string_view card, std::string_view form) {
+                                       const MadeFor& made_for, std::string_view form) {
   const ModulePlan& plan = *Chosen(plans);
   EmittedCode code;
   if (form == "json") {
     code.text = EmitPlanJson(info, plan);
   } else {
-    ASSIGN_OR_RETURN(code, EmitPytorch(lowered, info, plans.baseline, plan, card));
+    ASSIGN_OR_RETURN(code, EmitPytorch(lowered, info, plans.baseline, plan, made_for));
   }
   std::copy_if(plans.diagnostics.begin(), plans.diagnostics.end(), std::back_inserter(code.diagnostics),
                [](const Diagnostic& note) { return note.code == Code::kPlanOverLimit; });
@@ -147,7 +151,7 @@ absl::Status AddHeldAndDrawn(Study& study, const Workload& workload, const Optio
   }
   if (!DrawsSteps(options)) return absl::OkStatus();
   RETURN_IF_ERROR(study.AddAddresses(workload, baseline));
-  ASSIGN_OR_RETURN(part.drawn, DrawPlans(study, workload, part.answer, part.request.clock.card.name));
+  ASSIGN_OR_RETURN(part.drawn, DrawPlans(study, workload, part.answer, MadeForOf(part.request, workload)));
   part.baseline = std::make_shared<const Analysis>(baseline);
   return absl::OkStatus();
 }
@@ -210,9 +214,8 @@ absl::StatusOr<Answer> AnswerPlan(const Options& options, const OpenModels& open
   Answer answer;
   const ModulePlan* const chosen = Chosen(part.answer);
   if (chosen != nullptr) {
-    answer.emit = [model, lowered, plans = part.answer, card = request.clock.card.name](std::string_view form) {
-      return EmitChosen(model->info, *lowered, plans, card, form);
-    };
+    answer.emit = [model, lowered, plans = part.answer, made_for = MadeForOf(request, workload)](
+                      std::string_view form) { return EmitChosen(model->info, *lowered, plans, made_for, form); };
     // A chosen plan is expected to fit: only several cards, or strictness, may still say no.
     const bool settled = cards.size() < 2 && !options.strict;
     if (!options.emit.empty() && options.exports.empty() && settled) return answer;

@@ -94,7 +94,9 @@ void AddRows(const Analysis& analysis, const RunSummary& run, const std::optiona
 
 // What is said of a model alone is said of each, or not here.
 void TellOfAll(const std::vector<std::string>& trained, std::vector<std::pair<std::string, std::string>>& assumptions) {
-  std::erase_if(assumptions, [](const auto& entry) { return entry.first == "loss-over" || entry.first == "margin"; });
+  std::erase_if(assumptions, [](const auto& entry) {
+    return entry.first == "loss-over" || entry.first == "holds" || entry.first == "margin";
+  });
   for (auto& [name, value] : assumptions) {
     if (name == "trains") value = absl::StrJoin(trained, " and ");
   }
@@ -163,7 +165,7 @@ Report ReportOf(SideBySide all, const Options& options) {
 absl::StatusOr<Answer> AnalyzeModels(const Options& given) {
   if (given.batches.size() > 1) return UsageError("several models take one batch", {"try: one --batch, or one model"});
   if (given.by != By::kNone && given.by != By::kLayer) {
-    return UsageError("several models are told by layer", {"try: --by layer, or one model"});
+    return UsageError("several models are listed by layer", {"try: --by layer, or one model"});
   }
   Files files;
   for (size_t i = 0; i < given.operands.size(); ++i) {

@@ -1,5 +1,6 @@
 #include "cli/files/plan_file.h"
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -39,6 +40,55 @@ absl::StatusOr<std::vector<std::string>> Names(const Json& segment, const char* 
     names.push_back(name.get<std::string>());
   }
   return names;
+}
+
+// One entry of "keep": an operator's name, or with '#' the name of a call.
+bool Keep(std::string_view name, Segment& segment) {
+  if (name.find('#') == std::string_view::npos) {
+    segment.keep.emplace_back(name);
+    return true;
+  }
+  std::optional<KeptCall> kept = ParseKeptCall(name);
+  if (kept) segment.keep_calls.push_back(std::move(*kept));
+  return kept.has_value();
+}
+
+std::string NoCall(std::string_view name) {
+  return absl::StrFormat(R"('%s' is no call: a call is "module:aten.addmm.default#0", the module may be missing)",
+                         name);
+}
+
+// "keep": a list of names, or an object of calls with the outputs that are kept, none for all.
+absl::Status ReadKeep(const Json& item, const std::string& path, Segment& segment) {
+  const auto keep = item.find("keep");
+  if (keep == item.end() || !keep->is_object()) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> names, Names(item, "keep", path));
+    for (const std::string& name : names) {
+      if (!Keep(name, segment)) return BadPlan(path, NoCall(name));
+    }
+    return absl::OkStatus();
+  }
+  for (const auto& [name, outputs] : keep->items()) {
+    if (!Keep(name, segment)) return BadPlan(path, NoCall(name));
+    if (!outputs.is_array()) return BadPlan(path, "the outputs of a kept call are not a list");
+    for (const Json& output : outputs) {
+      if (!output.is_number_unsigned() || output > std::numeric_limits<int8_t>::max() ||
+          name.find('#') == std::string::npos)
+        return BadPlan(path, absl::StrFormat("'%s' has no output %s", name, output.dump()));
+      segment.keep_calls.back().outputs.push_back(output.get<int8_t>());
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadSkip(const Json& item, const std::string& path, Segment& segment) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, Names(item, "skip", path));
+  for (const std::string& name : names) {
+    std::optional<CallId> call = ParseCallId(name);
+    if (!call) return BadPlan(path, NoCall(name));
+    segment.skip.push_back(std::move(*call));
+  }
+  return absl::OkStatus();
 }
 
 // "settings" of a plan: null, {} or those that an allocator needs.
@@ -87,7 +137,8 @@ absl::StatusOr<GivenPlan> ParsePlan(std::string_view text, const std::string& pa
     if (!item.is_object()) return BadPlan(path, "a segment is not a JSON object");
     Segment segment;
     ASSIGN_OR_RETURN(segment.modules, Names(item, "modules", path));
-    ASSIGN_OR_RETURN(segment.keep, Names(item, "keep", path));
+    RETURN_IF_ERROR(ReadKeep(item, path, segment));
+    RETURN_IF_ERROR(ReadSkip(item, path, segment));
     ASSIGN_OR_RETURN(segment.offload, OffloadOf(item, path));
     // A plan report names the nodes beside the modules for readers; the modules say what to wrap.
     if (segment.modules.empty()) {

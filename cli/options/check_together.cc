@@ -98,6 +98,11 @@ absl::Status CheckTogether(const Options& options) {
   if (workload.run.dtype && workload.run.autocast) {
     return UsageError("--dtype converts the weights and --amp keeps them in fp32: choose one");
   }
+  if (RowOf(workload.run.trainer).gradients_in_forward && IsSpread(workload.layout)) {
+    return UsageError(
+        "--trainer lightning on several cards: what gradients of the last step take there is not modelled",
+        {"try: --trainer hf   # the same without them"});
+  }
   RETURN_IF_ERROR(CheckOneRun(options));
   RETURN_IF_ERROR(CheckImplementation(workload.optimizer));
   if (planned && !workload.run.segments.empty()) {

@@ -49,7 +49,13 @@ inline constexpr auto kLosses =
                                      {"mean", LossKind::kMean},
                                      {"cross-entropy", LossKind::kCrossEntropy, "ce cross-entropy-loss"},
                                      {"mse", LossKind::kMse, "mse-loss l2"},
+                                     {"gradient", LossKind::kGradient, "given"},
                                      {"none", LossKind::kNone}});
+inline constexpr auto kTrainerNames =
+    std::to_array<Choice<Trainer>>({{"plain", Trainer::kPlain, "none pytorch torch"},
+                                    {"hf", Trainer::kHuggingFace, "huggingface transformers hugging-face"},
+                                    {"lightning", Trainer::kLightning, "pytorch-lightning pl"},
+                                    {"fabric", Trainer::kFabric, "lightning-fabric"}});
 inline constexpr auto kImplementations =
     std::to_array<Choice<OptimizerImplementation>>({{"foreach", OptimizerImplementation::kForeach},
                                                     {"for-loop", OptimizerImplementation::kForLoop, "loop"},
@@ -78,7 +84,7 @@ inline constexpr auto kEmitted =
 inline constexpr auto kBudgetLines = std::to_array<Choice<BudgetLine>>(
     {{"device", BudgetLine::kDevice, "gpu card"}, {"live", BudgetLine::kLive, "alive"}});
 inline constexpr auto kGranularities = std::to_array<Choice<Granularity>>(
-    {{"module", Granularity::kModule, "modules layer"}, {"op", Granularity::kOp, "ops operator"}});
+    {{"module", Granularity::kModule, "modules layer"}, {"op", Granularity::kOp, "ops operator"}, {"call", Granularity::kCall, "calls"}});
 inline constexpr auto kCostLines =
     std::to_array<Choice<CostLine>>({{"flops", CostLine::kFlops}, {"time", CostLine::kTime}});
 inline constexpr auto kRuntimes = std::to_array<Choice<Runtime>>({{"auto", Runtime::kByFile},

@@ -54,6 +54,7 @@ absl::Status AddInput(ShapeBinding binding, Options& options) {
 absl::Status SetOptimizer(std::string_view text, Options& options) {
   ASSIGN_OR_RETURN(Optimizer optimizer, ParseOptimizer(text));
   optimizer.implementation = options.workload.optimizer.implementation;
+  optimizer.implementation_given = options.workload.optimizer.implementation_given;
   optimizer.weight_decay = options.workload.optimizer.weight_decay;
   options.workload.optimizer = std::move(optimizer);
   return absl::OkStatus();
@@ -205,6 +206,18 @@ absl::Status SetMethod(std::string_view text, Options& options) {
     return absl::OkStatus();
   }
   return UnknownChoice(text, MethodNames());
+}
+
+absl::Status SetBitsandbytes(std::string_view text, Options& options) {
+  constexpr TorchVersion kChanged = {0, 43};  // in 0.43.2
+  const std::optional<TorchVersion> version = ParseTorchVersion(text);
+  if (!version) {
+    return UsageError(absl::StrFormat("'%s' is no version of bitsandbytes", text), {"try: --bitsandbytes 0.41.1"});
+  }
+  Run& run = options.workload.run;
+  run.bitsandbytes = std::string(text);
+  run.base_keeps_inputs = *version < kChanged || text == "0.43" || text == "0.43.0" || text == "0.43.1";
+  return absl::OkStatus();
 }
 
 absl::Status SetTorch(std::string_view text, Options& options) {

@@ -185,6 +185,7 @@ absl::Status SetHostMemory(ByteSize size, Options& options);
 absl::Status SetBudget(SizeOrShare budget, Options& options);
 absl::Status SetAllocator(std::string_view text, Options& options);
 absl::Status SetMethod(std::string_view text, Options& options);
+absl::Status SetBitsandbytes(std::string_view text, Options& options);
 absl::Status SetTorch(std::string_view text, Options& options);
 absl::Status SetFormat(std::string_view text, Options& options);
 absl::Status AddExport(std::string_view text, Options& options);

@@ -77,7 +77,10 @@ class [[nodiscard]] Result {
 // One torch.utils.checkpoint call over neighbouring modules or, without names of modules, over nodes.
 struct Segment {
   std::vector<std::string> modules, nodes;
-  std::vector<std::string> keep;  // framework operators whose results are kept and not computed again
+  // Framework operators whose results are kept and not computed again; with '#' one call of one, "module:op#0", and
+  // behind it the outputs that are kept, "[0,2]".
+  std::vector<std::string> keep;
+  std::vector<std::string> skip;  // calls that the second run leaves out; empty: what nothing there reads
 #define ONNX_MEM_SEGMENT(member, ...) int64_t member = 0;  // of a plan that was found
 #include "figures.inc"
 };

@@ -42,7 +42,7 @@ std::vector<Proposal> ProposeExpandableSegments(const Situation& s) {
   if (s.workload.allocator != "pytorch") return {};
   Proposal change{"expandable_segments:True",
                   {"--allocator", "pytorch-expandable"},
-                  "set in PYTORCH_ALLOC_CONF",
+                  "set in " + std::string(AllocatorVariable(s.workload.platform.Torch())),
                   Price::kNothing,
                   s.workload};
   change.workload.allocator = "pytorch-expandable";

@@ -10,7 +10,7 @@ namespace onnx_mem {
 
 bool IsForFlags(const ModulePlan& plan) {
   return std::all_of(plan.segments.begin(), plan.segments.end(), [](const PlannedSegment& s) {
-    return !s.segment.modules.empty() && s.segment.nodes.empty() && s.segment.keep.empty();
+    return !s.segment.modules.empty() && s.segment.nodes.empty() && !s.segment.is_selective();
   });
 }
 

@@ -12,6 +12,7 @@
 #include "analyzer/graph/shape.h"
 #include "analyzer/graph/status_macros.h"
 #include "applied_code.h"
+#include "planner/code/kept_lines.h"
 #include "planner/code/name_patterns.h"
 #include "planner/code/wrapping.h"
 
@@ -72,7 +73,17 @@ std::string Thousands(int64_t value) {
 
 std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-std::string Header(const ModelInfo& info, const Measured& baseline, const ModulePlan& plan, std::string_view card) {
+std::string MadeForText(const ModelInfo& info, const MadeFor& made_for) {
+  const bool live = made_for.budget_line == BudgetLine::kLive;
+  return absl::StrCat("# Made for ",
+                      made_for.budget_bytes ? absl::StrCat("a budget of ", Thousands(*made_for.budget_bytes), " bytes ",
+                                                           live ? "alive" : "on the device", ", ")
+                                            : "",
+                      "optimizer ", made_for.optimizer,
+                      info.producer.empty() ? "" : absl::StrCat(", a model of ", Comment(info.producer)), ".\n");
+}
+
+std::string Header(const ModelInfo& info, const Measured& baseline, const ModulePlan& plan, const MadeFor& made_for) {
   std::string bound;
   for (const auto& [name, value] : info.bound_dims) absl::StrAppend(&bound, ", ", name, " = ", value);
   return absl::StrCat("# Checkpoint plan of onnx-mem for ", Comment(FileName(info.path)), Comment(bound), ": ",
@@ -85,7 +96,8 @@ std::string Header(const ModelInfo& info, const Measured& baseline, const Module
                       absl::StrFormat("# Computed twice: %s FLOPs, %.1f %% of the step's; estimated %.1f %% more time "
                                       "on %s.\n",
                                       Thousands(plan.measured.recompute_flops), 100 * plan.measured.flops_slowdown,
-                                      100 * plan.measured.time_slowdown, card),
+                                      100 * plan.measured.time_slowdown, made_for.card),
+                      MadeForText(info, made_for),
                       plan.settings.empty()
                           ? ""
                           : absl::StrFormat("# Run it with %s in the environment: the plan was measured with\n"
@@ -126,6 +138,12 @@ struct Entry {
   int calls = 1;
 };
 
+std::string KeepText(const Segment& segment) {
+  constexpr size_t kIndent = 8;
+  if (segment.by_call()) return absl::StrCat(",\n     \"keep\": ", KeptDictOf(segment, kIndent));
+  return segment.keep.empty() ? "" : absl::StrCat(", \"keep\": ", QuotedList(segment.keep));
+}
+
 Entry EntryOf(const Wrapping& wrapping, const PlannedSegment& segment, bool preserve,
               const std::vector<int64_t>& parameters) {
   Entry entry{wrapping.segment.modules, "", segment.saves_bytes, wrapping.calls};
@@ -134,7 +152,7 @@ Entry EntryOf(const Wrapping& wrapping, const PlannedSegment& segment, bool pres
       absl::StrCat(offload != Offload::kNo ? absl::StrCat(", \"offload\": \"", std::string(NameOf(offload)), "\"")
                                            : absl::StrCat(", \"preserve_rng_state\": ", preserve ? "True" : "False"),
                    parameters.empty() ? "" : absl::StrCat(", \"parameters\": [", absl::StrJoin(parameters, ", "), "]"),
-                   segment.segment.keep.empty() ? "" : absl::StrCat(", \"keep\": ", QuotedList(segment.segment.keep)));
+                   KeepText(segment.segment));
   return entry;
 }
 
@@ -193,7 +211,7 @@ std::string LeftOut(const Wrapping& wrapping, const PlannedSegment& segment) {
 }  // namespace
 
 absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo& info, const Measured& baseline,
-                                        const ModulePlan& plan, std::string_view card) {
+                                        const ModulePlan& plan, const MadeFor& made_for) {
   Parts parts;
   const ModuleNodes modules(lowered.graph);
   for (const PlannedSegment& segment : plan.segments) {
@@ -208,7 +226,7 @@ absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo&
                                     ParametersOf(lowered, modules, wrapping.segment)));
   }
   EmittedCode code;
-  code.text = Header(info, baseline, plan, card);
+  code.text = Header(info, baseline, plan, made_for);
   Append(code.text, parts.left_out);
   Append(code.text, kUsage);
   const std::string wrapper = WrapperOf(lowered);
@@ -227,6 +245,23 @@ absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo&
   return code;
 }
 
+namespace {
+
+// As --plan reads it (cli/files/plan_file.h).
+void AddKeep(const Segment& segment, nlohmann::ordered_json& entry) {
+  if (!segment.by_call()) {
+    if (!segment.keep.empty()) entry["keep"] = segment.keep;
+    return;
+  }
+  entry["keep"] = nlohmann::ordered_json::object();
+  for (const std::string& name : segment.keep) entry["keep"][name] = nlohmann::ordered_json::array();
+  for (const KeptCall& kept : segment.keep_calls) entry["keep"][TextOf(kept.call)] = kept.outputs;
+  entry["skip"] = nlohmann::ordered_json::array();
+  for (const CallId& call : segment.skip) entry["skip"].push_back(TextOf(call));
+}
+
+}  // namespace
+
 std::string EmitPlanJson(const ModelInfo& info, const ModulePlan& plan) {
   nlohmann::ordered_json document;
   document["model"] = FileName(info.path);
@@ -240,7 +275,7 @@ std::string EmitPlanJson(const ModelInfo& info, const ModulePlan& plan) {
     nlohmann::ordered_json entry;
     if (!segment.segment.modules.empty()) entry["modules"] = segment.segment.modules;
     if (!segment.segment.nodes.empty()) entry["nodes"] = segment.segment.nodes;
-    if (!segment.segment.keep.empty()) entry["keep"] = segment.segment.keep;
+    AddKeep(segment.segment, entry);
     if (segment.segment.offload != Offload::kNo) entry["offload"] = NameOf(segment.segment.offload);
     document["segments"].push_back(std::move(entry));
   }

@@ -15,6 +15,8 @@
 #ifndef ONNX_MEM_PLANNER_CODE_EMIT_PYTORCH_H_
 #define ONNX_MEM_PLANNER_CODE_EMIT_PYTORCH_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,10 +34,17 @@ struct EmittedCode {
   std::vector<Diagnostic> diagnostics;  // edit-forward: segments that the code leaves out
 };
 
-// `lowered` is the model as Prepare gives it, `baseline` what it takes without any plan, `card` what the plan's times
-// are for. Errors: those of WrappingOf.
+// What a plan was made for, and what its times are for.
+struct MadeFor {
+  std::string card;
+  std::string optimizer;
+  std::optional<int64_t> budget_bytes = {};
+  BudgetLine budget_line = BudgetLine::kDevice;
+};
+
+// `lowered` is the model as Prepare gives it, `baseline` what it takes without any plan. Errors: those of WrappingOf.
 absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo& info, const Measured& baseline,
-                                        const ModulePlan& plan, std::string_view card);
+                                        const ModulePlan& plan, const MadeFor& made_for);
 
 // The same plan as a file for `onnx-mem MODEL --plan FILE`.
 std::string EmitPlanJson(const ModelInfo& info, const ModulePlan& plan);

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/analysis/segments.h"
 #include "analyzer/graph/status_macros.h"
 
 namespace onnx_mem {
@@ -140,6 +139,10 @@ absl::StatusOr<Wrapping> WrappingOf(const Lowered& lowered, const ModuleNodes& m
   }
   AddEffects(lowered.graph, whole, wrapping);
   return wrapping;
+}
+
+bool CanFollow(const Lowered& lowered, const eager::NodeRange& before, const eager::NodeRange& next) {
+  return ObstacleOfRun(lowered, {{"", before}, {"", next}}).empty();
 }
 
 std::string WrapperOf(const Lowered& lowered) {

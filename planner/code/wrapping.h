@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "analyzer/analysis/enact.h"
 #include "analyzer/analysis/module_nodes.h"
+#include "analyzer/analysis/segments.h"
 #include "analyzer/run/run.h"
 
 namespace onnx_mem {
@@ -33,6 +34,9 @@ struct Wrapping {
 
 // `segment` of a model as Prepare gives it, whose nodes by module are `modules`. Errors: unknown-module, unknown-node.
 absl::StatusOr<Wrapping> WrappingOf(const Lowered& lowered, const ModuleNodes& modules, const Segment& segment);
+
+// Whether one call can run both: `next` directly behind `before`, on nothing but its result and what that was given.
+bool CanFollow(const Lowered& lowered, const eager::NodeRange& before, const eager::NodeRange& next);
 
 // The first path component that every module of the model has, "m" of m.bert and m.classifier: a class made for the
 // export, which the user's model may lack. "" if there is none.

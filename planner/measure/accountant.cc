@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "analyzer/allocators/cuda_allocator.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/timeline.h"
 #include "analyzer/runtimes/library_workspace.h"
@@ -12,7 +13,6 @@ namespace onnx_mem {
 namespace {
 
 constexpr int64_t kReplayWork = 3;
-constexpr int64_t kPageBytes = int64_t{2} << 20;
 
 }  // namespace
 
@@ -77,9 +77,9 @@ int64_t Accountant::CostOf(const Step& step) const {
 }
 
 int64_t Accountant::LeastDeviceBytes(int64_t peak_bytes) const {
-  // PyTorch's allocators take nothing but whole pages from the device, and give none back before memory runs out.
+  // PyTorch's allocators give no page back before memory runs out.
   const bool pages = ServesLibraries(workload_.allocator);
-  const int64_t reserved = pages ? (peak_bytes + kPageBytes - 1) / kPageBytes * kPageBytes : peak_bytes;
+  const int64_t reserved = pages ? (peak_bytes + kCudaPageBytes - 1) / kCudaPageBytes * kCudaPageBytes : peak_bytes;
   return reserved + baseline_figures_->device_bytes - baseline_figures_->reserved_peak_bytes;
 }
 

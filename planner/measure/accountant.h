@@ -16,6 +16,9 @@
 
 namespace onnx_mem {
 
+// PyTorch's allocators take nothing but whole pages from the device.
+inline constexpr int64_t kPageBytes = int64_t{2} << 20;
+
 // What a search compares plans by.
 struct Score {
   int64_t peak_bytes = 0;

@@ -41,6 +41,10 @@ struct CandidateSet {
 // results (selective checkpointing): its second run computes only what is cheap.
 CandidateSet FindCandidates(const Lowered& lowered, Granularity granularity = Granularity::kModule);
 
+// Without ranges that cannot run again: those that begin by writing over what they read from outside, and parts of an
+// autograd.Function.
+void DropUnrepeatable(const Lowered& lowered, CandidateSet& set);
+
 // Modules whose saved tensors may go to the host: also those of one operator, and those that could not run again.
 CandidateSet FindPlaces(const Lowered& lowered);
 

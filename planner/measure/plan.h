@@ -38,6 +38,7 @@ struct PlanRequest {
   Granularity granularity = Granularity::kModule;
   bool negligible = false;                 // true: also segments that free less than 0.1 % of the peak
   bool plans_alone = false;                // true: no proof, no plan of other granularity or for another allocator
+  bool for_finer = false;                  // true: plans for the search of a finer granularity, without a proof
   bool offload = false;                    // modules may go to the host in place of a second run; costs are times then
   std::optional<int64_t> host_bytes = {};  // that they may take there; none: as much as they want
   double time_limit_s = 0;                 // of processor time; 0 = none: then the same plans on any machine

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "analyzer/graph/status_macros.h"
 #include "planner/search/curve.h"
 #include "planner/search/device_bound.h"
@@ -78,7 +79,7 @@ class AnswerProof {
 
   void FillClassBound(int64_t live_limit, PlanAnswer& answer) const {
     ClassBound& in_class = answer.class_bound.emplace();
-    in_class.name = request_.granularity == Granularity::kOp ? "op-level segments" : "module-level segments";
+    in_class.name = absl::StrCat(std::string(NameOf(request_.granularity)), "-level segments");
     in_class.candidates = exact_.candidates();
     in_class.floor_bytes = std::max(OnLine(exact_.Floor()), device_ ? device_->Floor() : 0);
     in_class.constant_bytes = OnLine(exact_.Constant());
@@ -129,7 +130,10 @@ class AnswerProof {
 absl::Status ProveAnswer(const PlanRequest& request, const Accountant& accountant, const Prover& prover,
                          const Exact& exact, PlanAnswer& answer) {
   std::optional<DeviceBound> device;
-  if (request.budget_line == BudgetLine::kDevice) device = DeviceBound::Create(accountant, prover, exact.list());
+  // A range's own limits on the device do not tell what it keeps.
+  const bool whole = request.granularity != Granularity::kCall;
+  if (whole && request.budget_line == BudgetLine::kDevice)
+    device = DeviceBound::Create(accountant, prover, exact.list());
   return AnswerProof(request, accountant, exact, std::move(device)).Prove(prover, answer);
 }
 

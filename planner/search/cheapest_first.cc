@@ -55,8 +55,8 @@ std::optional<CheapestFirst::Set> CheapestFirst::Next(int steps) {
   return std::nullopt;
 }
 
-std::optional<Choice> NearlyCheapest(const SegmentBound& bound, int64_t limit) {
-  const SegmentBound::Suffixes suffixes = bound.Within(limit, /*reached=*/true);
+std::optional<Choice> NearlyCheapest(const SegmentBound& bound, int64_t limit, size_t most) {
+  const SegmentBound::Suffixes suffixes = bound.Within(limit, /*reached=*/true, most);
   if (!SegmentBound::LeastCost(suffixes.front(), 0)) return std::nullopt;
   Choice ranges;
   int64_t freed = 0;

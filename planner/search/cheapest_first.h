@@ -53,8 +53,9 @@ class CheapestFirst {
 };
 
 // One such set without a search, nearly the cheapest: at each place the move whose cheapest known suffix costs least.
-// nullopt: there is none.
-std::optional<Choice> NearlyCheapest(const SegmentBound& bound, int64_t limit);
+// `most`: suffixes of each place. nullopt: there is none.
+std::optional<Choice> NearlyCheapest(const SegmentBound& bound, int64_t limit,
+                                     size_t most = SegmentBound::kMostSuffixes);
 
 }  // namespace onnx_mem
 

@@ -12,7 +12,6 @@
 namespace onnx_mem {
 namespace {
 
-constexpr int64_t kPageBytes = int64_t{2} << 20;
 constexpr int64_t kLargePageBytes = int64_t{20} << 20;  // of expandable segments
 constexpr int64_t kAnySize = std::numeric_limits<int64_t>::max();
 constexpr size_t kMostGaps = 4;  // of different sizes that have a line
@@ -67,8 +66,8 @@ std::optional<DeviceBound> DeviceBound::Create(const Accountant& accountant, con
   DeviceBound device;
   device.context_bytes_ = accountant.LeastDeviceBytes(0);
   Pool &small = device.pools_[0], &large = device.pools_[1];
-  small.grain_bytes = kPageBytes;
-  large.grain_bytes = expandable ? kLargePageBytes : kPageBytes;
+  small.grain_bytes = kCudaPageBytes;
+  large.grain_bytes = expandable ? kLargePageBytes : kCudaPageBytes;
   std::vector<BytesOf> counts = {BlocksBetween(0, kCudaSmallBytes, true),
                                  BlocksBetween(kCudaSmallBytes, kAnySize, true)};
   std::vector<int64_t> constants = {0, 0};

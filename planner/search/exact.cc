@@ -11,6 +11,13 @@ namespace {
 constexpr int64_t kRow = 32;
 // Of a spread row: where the best set is not found for so many limits running, it is for none.
 constexpr int64_t kMostMisses = 4;
+// Limits of a row of sets that are nearly the cheapest; how often one is tightened, and by how much of it at least.
+constexpr int64_t kNearRow = 16;
+constexpr int kMostTightened = 12;
+constexpr int kMostLoosened = 4;
+constexpr int64_t kTightening = 2000;
+// What each place keeps of these, where one has hundreds of options.
+constexpr size_t kFewSuffixes = 1024;
 
 // The numbers below kRow, so that the first few are spread over all: 0, 16, 8, 24, 4 ...
 int64_t Spread(int64_t i) {
@@ -31,6 +38,9 @@ Exact::Exact(const Prover& prover, const Profile& profile, CostLine line) : prof
     bound_.emplace(*std::move(limits));
 }
 
+Exact::Exact(const Profile& profile, SegmentLimits limits, SegmentLimits proven)
+    : profile_(profile), bound_(std::move(limits)), proven_(std::move(proven)) {}
+
 absl::StatusOr<bool> Exact::Try(int64_t live_limit, Front& front) {
   const auto set = CheapestFirst(*bound_, live_limit).Next();
   if (!set) {
@@ -41,7 +51,7 @@ absl::StatusOr<bool> Exact::Try(int64_t live_limit, Front& front) {
   }
   if (front.Tried(set->ranges)) return true;
   RETURN_IF_ERROR(front.Try(set->ranges, "chain"));
-  tight_ = tight_ && front.last_score().peak_bytes == bound_->PeakOf(set->ranges);
+  tight_ = tight_ && front.ScoreOf(set->ranges).peak_bytes == bound_->PeakOf(set->ranges);
   return true;
 }
 
@@ -60,6 +70,43 @@ absl::Status Exact::TryRow(int64_t baseline_peak, bool spread, const std::functi
 absl::Status Exact::TryFor(int64_t live_limit, Front& front) {
   if (!bound_ || !tight_) return absl::OkStatus();
   return Try(live_limit, front).status();
+}
+
+absl::Status Exact::TryNearRow(int64_t baseline_peak, const std::function<bool()>& may_go_on, Front& front) {
+  const int64_t floor = bound_->Floor();
+  for (left_ = kNearRow; left_ > 0 && may_go_on(); --left_) {
+    const int64_t i = Spread(kNearRow - left_);
+    const std::optional<Choice> near =
+        NearlyCheapest(*bound_, floor + (baseline_peak - floor) * i / kRow, kFewSuffixes);
+    if (near) RETURN_IF_ERROR(front.Try(*near, "chain"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::optional<int64_t>> Exact::AboveNear(int64_t aim, int64_t limit, BudgetLine line, Front& front) {
+  const std::optional<Choice> near = NearlyCheapest(*bound_, aim, kFewSuffixes);
+  if (!near) return std::nullopt;
+  RETURN_IF_ERROR(front.Try(*near, "chain"));
+  return BytesOn(line, front.ScoreOf(*near)) - limit;
+}
+
+absl::Status Exact::TryNear(int64_t limit, BudgetLine line, int64_t overhead, Front& front) {
+  int64_t aim = limit - overhead;
+  std::optional<int64_t> failed;
+  for (int tries = 0; tries < kMostTightened; ++tries) {
+    ASSIGN_OR_RETURN(const std::optional<int64_t> above, AboveNear(aim, limit, line, front));
+    if (!above) return absl::OkStatus();
+    if (*above <= 0) break;
+    failed = aim;
+    aim -= std::max(*above, limit / kTightening);
+  }
+  // What was tightened too much: halfway back, again and again.
+  for (int tries = 0; failed && tries < kMostLoosened; ++tries) {
+    const int64_t middle = aim + (*failed - aim) / 2;
+    ASSIGN_OR_RETURN(const std::optional<int64_t> above, AboveNear(middle, limit, line, front));
+    above&&* above <= 0 ? aim = middle : * failed = middle;
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace onnx_mem

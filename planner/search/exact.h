@@ -25,11 +25,15 @@ class Exact {
   // The same where costs are by `line`: other sets to try, that prove nothing of the request's costs.
   Exact(const Prover& prover, const Profile& profile, CostLine line);
 
+  // Of a class whose limits are known: those to search by, with a range for each of the profile's candidates, and those
+  // that prove.
+  Exact(const Profile& profile, SegmentLimits limits, SegmentLimits proven);
+
   bool has_bound() const { return bound_.has_value(); }
   int64_t candidates() const { return static_cast<int64_t>(list().size()); }
   const std::vector<Candidate>& list() const { return profile_.candidates; }
-  int64_t Floor() const { return bound_->Floor(); }             // alive: no set has less
-  int64_t Constant() const { return bound_->constant_live(); }  // nor has one of other segments
+  int64_t Floor() const { return Proven().Floor(); }             // alive: no set has less
+  int64_t Constant() const { return Proven().constant_live(); }  // nor has one of other segments
 
   // The cheapest set for each of a row of limits on live bytes, the lowest first or, with `spread`, all over. The row
   // is the same for every budget.
@@ -39,19 +43,30 @@ class Exact {
   // costs more.
   absl::Status TryFor(int64_t live_limit, Front& front);
 
+  // Nearly the cheapest set for a row of limits, all over; and for `limit` on `line`, tightened by what the enacted
+  // plan takes beyond it. `overhead`: what the line has beside live bytes.
+  absl::Status TryNearRow(int64_t baseline_peak, const std::function<bool()>& may_go_on, Front& front);
+  absl::Status TryNear(int64_t limit, BudgetLine line, int64_t overhead, Front& front);
+
   // Limits of the row that the effort did not suffice for.
   int64_t left() const { return left_; }
 
   // No set whose peak of live bytes is at most `limit` costs less; nullopt: there is no such set.
-  std::optional<int64_t> LeastCost(int64_t limit) const { return bound_->LeastCost(limit); }
+  std::optional<int64_t> LeastCost(int64_t limit) const { return Proven().LeastCost(limit); }
 
  private:
+  // By how much nearly the cheapest set for `aim` takes more than `limit` on `line`; nullopt: there is no set.
+  absl::StatusOr<std::optional<int64_t>> AboveNear(int64_t aim, int64_t limit, BudgetLine line, Front& front);
+
   // Whether the cheapest set was found.
   absl::StatusOr<bool> Try(int64_t live_limit, Front& front);
 
+  const SegmentBound& Proven() const { return proven_ ? *proven_ : *bound_; }
+
   const Profile& profile_;
   std::optional<SegmentBound> bound_;
-  bool tight_ = true;  // every set of the row that was tried had the peak of its limits
+  std::optional<SegmentBound> proven_;  // where it is not the same
+  bool tight_ = true;                   // every set of the row that was tried had the peak of its limits
   int64_t left_ = 0;
 };
 

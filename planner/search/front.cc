@@ -37,14 +37,14 @@ absl::Status Front::Try(const Choice& choice, std::string_view method) {
   }
   const Enacted& enacted = own ? *own : accountant_.TakeBaseline();
   JudgedPlan plan{choice, accountant_.ScoreOf(enacted), std::string(method)};
-  last_score_ = plan.score;
+  known->second.score = plan.score;
   Insert(BudgetLine::kLive, plan);
   if (line_ == BudgetLine::kLive) return absl::OkStatus();
-  plan.score.device_bytes = accountant_.LeastDeviceBytes(plan.score.peak_bytes);
+  known->second.score.device_bytes = plan.score.device_bytes = accountant_.LeastDeviceBytes(plan.score.peak_bytes);
   if (GainOf(BudgetLine::kDevice, plan.score) <= 0) return absl::OkStatus();
   ASSIGN_OR_RETURN(plan.measured, own ? accountant_.MeasureEnacted(*std::move(own)) : accountant_.MeasureBaseline());
-  known->second = plan.measured;
-  plan.score.device_bytes = plan.measured->device_bytes;
+  known->second.measured = plan.measured;
+  known->second.score.device_bytes = plan.score.device_bytes = plan.measured->device_bytes;
   Insert(BudgetLine::kDevice, plan);
   return absl::OkStatus();
 }

@@ -40,13 +40,13 @@ class Front {
 
   // Enacts `choice` unless that was done before, and puts it where it belongs.
   absl::Status Try(const Choice& choice, std::string_view method);
-  // Of the choice that was enacted last.
-  const Score& last_score() const { return last_score_; }
+  // Of a choice that was tried. Device bytes that were not looked at are at least those.
+  const Score& ScoreOf(const Choice& choice) const { return tried_.at(choice).score; }
   bool Tried(const Choice& choice) const { return tried_.contains(choice); }
   // What was measured of `choice` when it was tried; nullopt if it was not, or its device bytes were not looked at.
   std::optional<Measured> MeasuredOf(const Choice& choice) const {
     const auto found = tried_.find(choice);
-    return found == tried_.end() ? std::nullopt : found->second;
+    return found == tried_.end() ? std::nullopt : found->second.measured;
   }
 
   // By rising cost, that is by falling bytes on `line`. The front on the device is empty where the budget means live
@@ -68,8 +68,11 @@ class Front {
   const Profile& profile_;
   BudgetLine line_;
   std::array<std::vector<JudgedPlan>, 2> plans_;  // by BudgetLine
-  std::map<Choice, std::optional<Measured>> tried_;
-  Score last_score_;
+  struct Outcome {
+    Score score;
+    std::optional<Measured> measured = {};
+  };
+  std::map<Choice, Outcome> tried_;
 };
 
 }  // namespace onnx_mem

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "analyzer/graph/status_macros.h"
+#include "planner/calls/call_class.h"
 #include "planner/measure/accountant.h"
 #include "planner/measure/candidates.h"
 #include "planner/measure/effort.h"
@@ -40,9 +41,9 @@ absl::StatusOr<int64_t> Largest(int64_t known, const Fits& fits) {
   return low;
 }
 
-class Finder {
+class BatchFinder {
  public:
-  Finder(Study& study, const Workload& workload, const PlanRequest& request)
+  BatchFinder(Study& study, const Workload& workload, const PlanRequest& request)
       : study_(study), workload_(workload), request_(request) {
     request_.given.clear();
     request_.plans_alone = true;
@@ -133,7 +134,10 @@ class Finder {
     ASSIGN_OR_RETURN(const Accountant accountant, Account(batch));
     ASSIGN_OR_RETURN(const Prover prover,
                      Prover::Create(accountant, request_.cost_line, request_.budget_line, /*any_schedule=*/false));
-    const CandidateSet candidates = FindCandidates(accountant.lowered(), request_.granularity);
+    CandidateSet candidates = FindCandidates(accountant.lowered(), request_.granularity);
+    // What calls keep only adds to what a range that keeps nothing takes.
+    const bool calls = request_.granularity == Granularity::kCall && candidates.by_module;
+    if (calls) candidates.list = RangesOfClass(accountant.lowered(), candidates);
     const std::optional<SegmentLimits> limits = prover.LimitSegments(candidates.list);
     if (limits && SegmentBound(*limits).Floor() > AllowedLive(accountant)) return false;
     if (request_.budget_line == BudgetLine::kLive) return true;
@@ -157,12 +161,12 @@ class Finder {
 }  // namespace
 
 absl::StatusOr<LargestBatch> FindLargestBatch(Study& study, const Workload& workload, const PlanRequest& request) {
-  return Finder(study, workload, request).Find();
+  return BatchFinder(study, workload, request).Find();
 }
 
 std::optional<SmallerBatch> FindSmallerBatch(Study& study, const Workload& workload, const PlanRequest& request,
                                              int64_t batch, int tries) {
-  return Finder(study, workload, request).FindSmaller(batch, tries);
+  return BatchFinder(study, workload, request).FindSmaller(batch, tries);
 }
 
 }  // namespace onnx_mem

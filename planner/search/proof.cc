@@ -162,7 +162,7 @@ absl::Status Prover::MakeGraph(BudgetLine line) {
     graph_ = StepGraphOf(trace_, costs_, always_bytes_);
   }
   RETURN_IF_ERROR(VerifyStepGraph(graph_));
-  once_cost_ = OnceCost(graph_);
+  once_cost_ = NeededOnceCost(graph_);
   own_cost_ = accountant_->OwnRecompute();
   const NeediestOp neediest = NeediestOf(graph_);
   if (neediest.bytes > minimum_.bytes) minimum_ = {neediest.bytes, graph_.ops[neediest.op].name};

@@ -8,12 +8,6 @@
 #include "planner/measure/index.h"
 
 namespace onnx_mem {
-namespace {
-
-constexpr size_t kMostSuffixes = 4096;
-
-}  // namespace
-
 SegmentBound::SegmentBound(SegmentLimits limits) : loss_live_(limits.loss_live), constant_live_(limits.constant_live) {
   std::map<int32_t, size_t> place;
   const auto count = static_cast<int32_t>(limits.node_live.size());
@@ -72,7 +66,7 @@ void SegmentBound::Join(const std::vector<Suffix>& one, const std::vector<Suffix
   for (; next != one.end(); ++next) take(*next);
 }
 
-SegmentBound::Suffixes SegmentBound::Within(int64_t limit, bool reached) const {
+SegmentBound::Suffixes SegmentBound::Within(int64_t limit, bool reached, size_t most) const {
   Suffixes suffixes(moves_.size() + 1);
   if (limit < constant_live_) return suffixes;
   suffixes.back() = {{loss_live_ - limit, 0}};
@@ -83,7 +77,7 @@ SegmentBound::Suffixes SegmentBound::Within(int64_t limit, bool reached) const {
       Join(here, suffixes[move.to], move, limit, joined);
       std::swap(here, joined);
     }
-    Thin(here, reached);
+    Thin(here, reached, most);
     suffixes[p] = here;
   }
   return suffixes;
@@ -104,8 +98,8 @@ int64_t SegmentBound::PeakOf(const std::vector<int32_t>& ranges) const {
   return std::max(peak, loss_live_ - freed);
 }
 
-void SegmentBound::Thin(std::vector<Suffix>& suffixes, bool reached) {
-  while (suffixes.size() > kMostSuffixes) {
+void SegmentBound::Thin(std::vector<Suffix>& suffixes, bool reached, size_t most) {
+  while (suffixes.size() > most) {
     for (size_t i = 0; i < suffixes.size(); i += 2) {
       const Suffix& next = suffixes[std::min(i + 1, suffixes.size() - 1)];
       suffixes[i / 2] = reached ? suffixes[i] : Suffix{suffixes[i].need_bytes, next.cost};

@@ -9,6 +9,7 @@
 #ifndef ONNX_MEM_PLANNER_SEARCH_SEGMENT_BOUND_H_
 #define ONNX_MEM_PLANNER_SEARCH_SEGMENT_BOUND_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -42,8 +43,9 @@ class SegmentBound {
     int64_t cost = 0;
   };
   using Suffixes = std::vector<std::vector<Suffix>>;  // by place; by rising need, falling cost
-  // `reached`: where they are too many some of them stay, in place of figures that bound them all.
-  Suffixes Within(int64_t limit, bool reached = false) const;
+  // `reached`: where they are more than `most` some of them stay, in place of figures that bound them all.
+  static constexpr size_t kMostSuffixes = 4096;
+  Suffixes Within(int64_t limit, bool reached = false, size_t most = kMostSuffixes) const;
 
   // Lowest cost of a suffix of `place` where earlier segments free `freed_bytes`; nullopt: none keeps within the limit.
   static std::optional<int64_t> LeastCost(const std::vector<Suffix>& suffixes, int64_t freed_bytes);
@@ -64,7 +66,7 @@ class SegmentBound {
   static void Join(const std::vector<Suffix>& one, const std::vector<Suffix>& behind, const Move& move, int64_t limit,
                    std::vector<Suffix>& joined);
   // Of too many, fewer that err on the side of the bound, or some of them.
-  static void Thin(std::vector<Suffix>& suffixes, bool reached);
+  static void Thin(std::vector<Suffix>& suffixes, bool reached, size_t most);
 
   std::vector<std::vector<Move>> moves_;
   int64_t loss_live_ = 0;

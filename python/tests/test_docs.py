@@ -8,7 +8,7 @@ import onnx_mem
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torchvision")
-pytest.importorskip("transformers")
+transformers = pytest.importorskip("transformers")
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = [page for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))) if "```python\n" in page.read_text()]
@@ -23,6 +23,8 @@ def test_lines_run(page: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pyte
     for model in ROOT.glob("testdata/*/*.onnx"):
         (tmp_path / model.name).symlink_to(model)
     monkeypatch.chdir(tmp_path)
+    config = transformers.BertConfig(num_hidden_layers=2, architectures=["BertForSequenceClassification"])
+    config.save_pretrained(tmp_path)
     model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.Flatten(),
                                 torch.nn.Linear(8 * 14 * 14, 10))
     exec(compile(lines_of(page), str(page), "exec"),

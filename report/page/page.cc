@@ -64,7 +64,7 @@ std::string RenderPage(const Report& report, const Screen& screen) {
                                 {"notes", NotesHtml(report, screen)},
                                 {"version", ONNX_MEM_VERSION},
                                 {"data", data},
-                                {"script", still ? "" : std::string(kPageScript)}});
+                                {"script", still ? "" : PageScript()}});
 }
 
 }  // namespace onnx_mem

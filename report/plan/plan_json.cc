@@ -19,11 +19,30 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
+// A list of operators' names, or an object of calls with the outputs that are kept, none for all.
+void WriteKeep(JsonWriter& json, const Segment& segment) {
+  if (!segment.by_call()) {
+    if (!segment.keep.empty()) json.Key("keep").Texts(segment.keep);
+    return;
+  }
+  json.Key("keep").BeginObject();
+  for (const std::string& name : segment.keep) json.Key(name).BeginArray(Layout::kOneLine).EndArray();
+  for (const KeptCall& kept : segment.keep_calls) {
+    json.Key(TextOf(kept.call)).BeginArray(Layout::kOneLine);
+    for (const int8_t output : kept.outputs) json.Int(output);
+    json.EndArray();
+  }
+  json.EndObject();
+  json.Key("skip").BeginArray();
+  for (const CallId& call : segment.skip) json.String(TextOf(call));
+  json.EndArray();
+}
+
 void WriteSegment(JsonWriter& json, const PlannedSegment& segment) {
   json.BeginObject();
   json.Key("modules").Texts(segment.segment.modules);
   json.Key("nodes").Texts(segment.nodes);
-  if (!segment.segment.keep.empty()) json.Key("keep").Texts(segment.segment.keep);
+  WriteKeep(json, segment.segment);
   if (segment.segment.offload != Offload::kNo) json.Key("offload").String(NameOf(segment.segment.offload));
 #define ONNX_MEM_SEGMENT(member, ...) json.Add({{#member, segment.member}});
 #include "include/onnx_mem/figures.inc"
@@ -33,7 +52,7 @@ void WriteSegment(JsonWriter& json, const PlannedSegment& segment) {
 void WriteOnePlan(JsonWriter& json, const ModulePlan& plan, Granularity granularity) {
   json.BeginObject();
   json.Add({{"id", plan.id}, {"method", plan.method}, {"label", plan.label}});
-  json.Key("granularity").String(granularity == Granularity::kOp ? "op" : "module");
+  json.Key("granularity").String(NameOf(granularity));
   for (const PeakRow& row : kPeakRows) {
     if (row.is_of_plans()) json.Key(row.key).Int(plan.measured.*row.value);
   }

@@ -1,9 +1,11 @@
 // What the chosen plan checkpoints: a row for each segment, repeated blocks in one.
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "planner/code/kept_lines.h"
 #include "planner/code/name_patterns.h"
 #include "planner/search/curve.h"
 #include "report/parts/figures.h"
@@ -35,6 +37,10 @@ std::string RangeName(const PlannedSegment& segment) {
 std::string KindOf(const PlannedSegment& segment) {
   if (segment.segment.offload == Offload::kGate) return ", from where on they leave";
   if (segment.segment.offload != Offload::kNo) return ", to the host";
+  if (!segment.segment.keep_calls.empty()) {
+    const size_t kept = segment.segment.keep_calls.size();
+    return absl::StrFormat(", keeping %d call%s", kept, kept == 1 ? "" : "s");
+  }
   return segment.segment.keep.empty() ? "" : ", keeping products";
 }
 
@@ -99,6 +105,20 @@ std::string SegmentsTitle(const PlanAnswer& answer, const ModulePlan& plan, cons
   return absl::StrJoin(titles, ", ");
 }
 
+// What segments keep, by block; all else runs again where something reads it.
+std::string KeptText(const ModulePlan& plan, const Screen& screen) {
+  std::string text;
+  for (const PlannedSegment& segment : plan.segments) {
+    const std::vector<KeptLine> kept = KeptLinesOf(segment.segment);
+    if (!kept.empty()) text += TitleLine(absl::StrCat("Kept in ", RangeName(segment)), screen);
+    for (const KeptLine& line : kept) {
+      const std::string words = absl::StrCat(line.blocks, line.blocks.empty() ? "" : ": ", line.calls);
+      text += Wrapped(words, screen.width, 2 * kIndent, 3 * kIndent) + '\n';
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string TitleLine(std::string_view text, const Screen& screen) {
@@ -134,7 +154,7 @@ std::string SegmentsText(const Report& report, const Screen& screen) {
   if (rows.size() > most) {
     absl::StrAppendFormat(&text, "%s(%d more: -n 0)\n", std::string(2 * kIndent, ' '), rows.size() - most);
   }
-  return text;
+  return text + KeptText(plan, screen);
 }
 
 Table SegmentsTable(const PlanPart& part) {

@@ -262,7 +262,7 @@ std::string LargestBatchText(const PlanPart& part, const Screen& screen) {
   const LargestBatch& largest = *part.largest_batch;
   std::string text = absl::StrFormat("Largest batch within the budget: %d with a plan, %d without", largest.batch,
                                      largest.without_plan);
-  const std::string what = part.request.granularity == Granularity::kOp ? "op-level" : "module-level";
+  const std::string what = absl::StrCat(std::string(NameOf(part.request.granularity)), "-level");
   if (largest.class_bound)
     absl::StrAppendFormat(&text, "; proven: no set of %s segments exceeds %d", what, *largest.class_bound);
   if (largest.bound) {

@@ -186,6 +186,51 @@ class Reachability {
   std::priority_queue<StepOpId, std::vector<StepOpId>, std::greater<>> required_;
 };
 
+// Operators that must run, and those that make what needed ones read, in any of its forms.
+std::vector<bool> NeededOps(const StepGraph& graph) {
+  std::vector<std::vector<StepOpId>> writers(graph.tensors.size());
+  std::vector<bool> needed(graph.ops.size(), false);
+  std::vector<StepOpId> open;
+  const auto need = [&](StepOpId op) {
+    if (needed[static_cast<size_t>(op.value())]) return;
+    needed[static_cast<size_t>(op.value())] = true;
+    open.push_back(op);
+  };
+  for (StepOpId op(0); graph.ops.contains(op); op = StepOpId(op.value() + 1)) {
+    for (StepTensorId tensor : graph.ops[op].outputs) writers[static_cast<size_t>(tensor.value())].push_back(op);
+    if (graph.ops[op].kind != StepOpKind::kForward) need(op);
+  }
+  while (!open.empty()) {
+    const StepOpId op = open.back();
+    open.pop_back();
+    for (const std::vector<StepTensorId>& forms : graph.ops[op].inputs) {
+      for (StepTensorId tensor : forms) {
+        for (StepOpId writer : writers[static_cast<size_t>(tensor.value())]) need(writer);
+      }
+    }
+  }
+  return needed;
+}
+
+// Of each group the cheapest, of the operators that `counts` takes.
+template <class Counts>
+int64_t CostOfEachOnce(const StepGraph& graph, Counts counts) {
+  int64_t total = 0;
+  std::map<std::string, int64_t> cheapest;
+  for (StepOpId id(0); graph.ops.contains(id); id = StepOpId(id.value() + 1)) {
+    if (!counts(id)) continue;
+    const StepOp& op = graph.ops[id];
+    if (op.group.empty()) {
+      total += op.cost;
+      continue;
+    }
+    auto [it, inserted] = cheapest.emplace(op.group, op.cost);
+    if (!inserted) it->second = std::min(it->second, op.cost);
+  }
+  for (const auto& [group, cost] : cheapest) total += cost;
+  return total;
+}
+
 }  // namespace
 
 absl::Status VerifyStepGraph(const StepGraph& graph) {
@@ -214,18 +259,12 @@ absl::Status VerifyStepGraph(const StepGraph& graph) {
 }
 
 int64_t OnceCost(const StepGraph& graph) {
-  int64_t total = 0;
-  std::map<std::string, int64_t> cheapest;
-  for (const StepOp& op : graph.ops) {
-    if (op.group.empty()) {
-      total += op.cost;
-      continue;
-    }
-    auto [it, inserted] = cheapest.emplace(op.group, op.cost);
-    if (!inserted) it->second = std::min(it->second, op.cost);
-  }
-  for (const auto& [group, cost] : cheapest) total += cost;
-  return total;
+  return CostOfEachOnce(graph, [](StepOpId) { return true; });
+}
+
+int64_t NeededOnceCost(const StepGraph& graph) {
+  const std::vector<bool> needed = NeededOps(graph);
+  return CostOfEachOnce(graph, [&](StepOpId op) { return needed[static_cast<size_t>(op.value())]; });
 }
 
 std::vector<StepOpId> RequiredOrder(const StepGraph& graph) { return Reachability(graph).Run(); }

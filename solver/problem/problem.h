@@ -88,6 +88,9 @@ absl::Status VerifyStepGraph(const StepGraph& graph);
 
 // Cost of one step without recomputation: of each group, the cheapest operator once.
 int64_t OnceCost(const StepGraph& graph);
+// The same without forward operators that no operator that must run depends on (a BatchNorm's counter): a step runs
+// them once, but a schedule need not run them at all.
+int64_t NeededOnceCost(const StepGraph& graph);
 
 // Operators that must run (backward and ordered), in the order in which every planner runs them: the listed order
 // where it is legal, otherwise the first legal one by id. `graph` must verify.

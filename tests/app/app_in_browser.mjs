@@ -3,12 +3,13 @@
 import assert from "node:assert/strict";
 import {execFileSync} from "node:child_process";
 import {existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from "node:fs";
+import {createServer} from "node:http";
 import {tmpdir} from "node:os";
-import {join, resolve} from "node:path";
+import {basename, join, resolve} from "node:path";
 import {findChromium, openPage, startBrowser} from "../web/browser.mjs";
 import {writeLargeModel} from "./large_model.mjs";
 
-const [build, program, models, pictures] = process.argv.slice(2);
+const [build, program, models, pictures] = process.argv.slice(2).map((path) => resolve(path));
 const app = resolve(build, "app/index.html");
 const chromium = findChromium();
 for (const [there, words] of [[existsSync(app), "no " + app + " (scripts/app builds it; wants emscripten)"],
@@ -75,14 +76,31 @@ function sizesOf(...words) {
   } catch (problem) {
     if (problem.status !== 1) throw problem;  // 1: the answer is no
   }
-  return [...readFileSync(file, "utf8").matchAll(/<p class="size">([^<]*)</g)].map(([, size]) => size);
+  return [...readFileSync(file, "utf8").matchAll(/class="size">([^<]*)</g)].map(([, size]) => size);
+}
+
+// The page with a program that breaks off where no batch is named.
+function breaking(file) {
+  const from = "let module = null;";
+  const text = readFileSync(app, "utf8");
+  assert.ok(text.includes(from));
+  writeFileSync(file, text.replace(from, "const whole = onnxMem; onnxMem = async (options) => { const program = await whole(options); " +
+      "return {...program, callMain(words) { if (words.includes('--batch')) return program.callMain(words); " +
+      "throw new WebAssembly.RuntimeError('unreachable'); }}; }; " + from));
+  return file;
 }
 
 try {
   await check("a file that is dropped is answered; another batch, a card, another optimizer change the answer", {}, async (page) => {
+    await until(page, status + " === 'Ready.'");
     await drop(page, resnet50);
-    await answered(page);
+    console.log("   ResNet-50, dropped: " + await answered(page));
     assert.deepEqual(await page.evaluate(sizes), sizesOf(resnet50));
+    const written = ["native.html", "native.json"].map((name) => join(folder, name));
+    execFileSync(program, [basename(resnet50), "-o", written[0], "-o", written[1]], {cwd: models, stdio: "ignore"});
+    for (const [i, name] of ["REPORT", "JSON_REPORT"].entries()) {
+      assert.equal(await page.evaluate("new TextDecoder().decode(state.written[" + name + "])"), readFileSync(written[i], "utf8"));
+    }
     const times = [];
     for (const batch of ["8", "64", "32"]) {
       const before = Date.now();
@@ -102,6 +120,12 @@ try {
     assert.ok(await page.evaluate("document.getElementById('report').clientHeight > 1000"), "as tall as what it holds");
   });
 
+  await check("the example is answered", {}, async (page) => {
+    await page.evaluate("document.getElementById('example-button').click()");
+    await answered(page);
+    assert.deepEqual(await page.evaluate(sizes), sizesOf(resnet50));
+  });
+
   await check("a plan, and which batch fits", {}, async (page) => {
     await page.evaluate("document.querySelector(`[name='more']`).value = '--iterations 40 --time-limit 0'");
     await page.evaluate("document.querySelector(`[name='--batch']`).value = '64'");
@@ -113,7 +137,7 @@ try {
     await page.evaluate("['more', '--budget'].forEach((name) => document.querySelector(`[name='${name}']`).value = '')");
     await page.evaluate("document.querySelector(`[name='--gpu']`).value = 'T4'");
     await press(page, "fit");
-    await until(page, "/Answered/.test(" + status + ") && " + inReport("/largest batch/i.test(document.body.textContent)"), 120);
+    await until(page, "/Answered/.test(" + status + ") && " + inReport("/Safe up to batch/.test(document.body.textContent)"), 120);
   });
 
   await check("a search that runs can be stopped", {}, async (page) => {
@@ -141,12 +165,30 @@ try {
     assert.match(await until(page, error), /unknown-gpu/);
   });
 
+  await check("a program that breaks off says so, and the next question is answered", {url: breaking(join(folder, "breaking.html"))}, async (page) => {
+    await drop(page, resnet50);
+    assert.match(await until(page, error), /internal error: RuntimeError: unreachable/);
+    await choose(page, "--batch", "8");
+    await answered(page);
+    assert.equal(await page.evaluate(error), "");
+  });
+
   await check("a link keeps the question", {url: app + "#batch=16&optimizer=sgd&more=--loss+mean"}, async (page) => {
     assert.equal(await page.evaluate("document.querySelector(`[name='--optimizer']`).value"), "sgd");
     await drop(page, resnet50);
     await answered(page);
     assert.deepEqual(await page.evaluate(sizes), sizesOf(resnet50, "-b", "16", "--optimizer", "sgd", "--loss", "mean"));
   });
+
+  const host = createServer((request, response) => response.setHeader("Content-Type", "text/html").end(readFileSync(app)));
+  await new Promise((listens) => host.listen(0, "127.0.0.1", listens));
+  await check("from a host it asks for nothing but itself", {url: "http://127.0.0.1:" + host.address().port + "/"}, async (page) => {
+    await drop(page, resnet50);
+    await answered(page);
+    assert.deepEqual(await page.evaluate(sizes), sizesOf(resnet50));
+  });
+  host.closeAllConnections();
+  host.close();
 
   for (const [words, rows, columns] of [["300 MB", 8192, 9600], ["5 GB", 65536, 20000]]) {
     await check("of a file of " + words + " the structure is read, not the weights", {}, async (page) => {
@@ -164,17 +206,17 @@ try {
     assert.doesNotMatch(policy, /https?:|connect-src|\*|unsafe-inline|unsafe-eval(?<!wasm-unsafe-eval)/);
   });
 
-  for (const [name, width, height, dark] of [["desk", 1280, 900, false], ["phone", 400, 800, false], ["dark", 1280, 900, true]]) {
+  for (const [name, width, height, dark] of [["app", 1280, 900, false], ["app-phone", 400, 800, false], ["app-dark", 1280, 900, true]]) {
     await check("at " + width + " columns" + (dark ? ", dark," : "") + " nothing is wider than the page", {width, height, dark}, async (page) => {
-
       await page.evaluate("document.querySelector(`[name='--batch']`).value = '64'");
       await page.evaluate("document.querySelector(`[name='--gpu']`).value = 'RTX 4090'");
+      await until(page, status + " === 'Ready.'");
       await drop(page, resnet50);
       await answered(page);
       await page.settle();
       assert.ok(await page.evaluate("document.documentElement.scrollWidth <= " + width));
       assert.ok(await page.evaluate(inReport("document.documentElement.scrollWidth <= " + width)));
-      if (pictures) writeFileSync(join(pictures, "app_" + name + ".png"), await page.picture());
+      if (pictures) writeFileSync(join(pictures, name + ".png"), await page.picture());
     });
   }
 } finally {

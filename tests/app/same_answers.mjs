@@ -1,11 +1,11 @@
-// node same_answers.mjs BUILD PROGRAM MODELS: the program as WebAssembly says what the program says, byte for byte and with
-// the same exit code, of every model.
+// node same_answers.mjs BUILD PROGRAM MODELS [FOLDER...]: the program as WebAssembly says what the program says, byte for byte
+// and with the same exit code, of every model; of each model and record below the other folders its JSON alone.
 import {spawnSync} from "node:child_process";
 import {existsSync, readdirSync} from "node:fs";
 import {join, resolve} from "node:path";
 import {loadProgram, runHere} from "../../web/app/in_node.mjs";
 
-const [build, native, models] = process.argv.slice(2);
+const [build, native, models, ...folders] = process.argv.slice(2);
 const folder = join(build, "cli");
 if (!existsSync(join(folder, "onnx-mem.wasm"))) {
   console.log("skipped: no " + folder + "/onnx-mem.wasm (scripts/app builds it; wants emscripten)");
@@ -31,12 +31,13 @@ async function compare(words) {
   }
 }
 
-const files = readdirSync(models).filter((name) => name.endsWith(".onnx")).map((name) => resolve(models, name)).sort();
+const modelsBelow = (folder) => readdirSync(folder, {recursive: true}).filter((name) => /\.(onnx|eager)$/.test(name))
+    .map((name) => resolve(folder, name)).sort();
+const files = modelsBelow(models);
+const more = folders.flatMap(modelsBelow).filter((file) => !files.includes(file));
 const begin = performance.now();
-for (const file of files) {
-  await compare([file, "-f", "json"]);
-  await compare([file, "-f", "json", "--gpu", "RTX 4090", "--optimizer", "sgd", "--amp", "bf16"]);
-}
+for (const file of files.concat(more)) await compare([file, "-f", "json"]);
+for (const file of files) await compare([file, "-f", "json", "--gpu", "RTX 4090", "--optimizer", "sgd", "--amp", "bf16"]);
 const resnet = files.find((file) => file.includes("resnet18.train"));
 await compare([resnet, "-b", "8,64"]);
 await compare(["fit", resnet, "--gpu", "T4", "-f", "json"]);
@@ -45,5 +46,5 @@ await compare([resnet, "-b", "64", "-f", "html"]);
 await compare([resnet, "--optimizer", "nothing"]);
 await compare([join(models, "no-such-file.onnx"), "-f", "json"]);
 await compare([resolve("package-that-is-not.txt"), "-f", "json"]);
-console.log(files.length + " models, " + failed + " differences, " + ((performance.now() - begin) / 1000).toFixed(0) + " s");
+console.log(files.length + " models, " + more.length + " others, " + failed + " differences, " + ((performance.now() - begin) / 1000).toFixed(0) + " s");
 process.exit(failed === 0 ? 0 : 1);

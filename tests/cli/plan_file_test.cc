@@ -28,6 +28,30 @@ TEST(ParsePlan, TheChosenPlanOfAReport) {
   EXPECT_EQ(ParsePlan(report, "p.json")->segments, (std::vector<Segment>{{{"layer1"}, {}}}));
 }
 
+TEST(ParsePlan, CallsThatAreKeptAndSkipped) {
+  const std::vector<Segment> read = ParsePlan(R"({"segments": [
+      {"modules": ["a"], "keep": ["addmm"]},
+      {"modules": ["b"], "keep": {"b.fc:aten.addmm.default#0": [], "aten.native_dropout.default#2": [1]},
+       "skip": ["b:aten.mul.Tensor#1"]},
+      {"modules": ["c"], "keep": ["mm", "aten.mm.default#3", "c:aten.add.Tensor#0[0,2]"]}]})",
+                                              "p.json")
+                                        ->segments;
+  EXPECT_EQ(read[0], (Segment{.modules = {"a"}, .nodes = {}, .keep = {"addmm"}}));
+  // By JSON's rule the order of an object's members means nothing: it is that of their names.
+  EXPECT_EQ(
+      read[1],
+      (Segment{.modules = {"b"},
+               .nodes = {},
+               .keep_calls = {{{"", "aten.native_dropout.default", 2}, {1}}, {{"b.fc", "aten.addmm.default", 0}, {}}},
+               .skip = {{"b", "aten.mul.Tensor", 1}}}));
+  EXPECT_EQ(read[2],
+            (Segment{.modules = {"c"},
+                     .nodes = {},
+                     .keep = {"mm"},
+                     .keep_calls = {{{"", "aten.mm.default", 3}, {}}, {{"c", "aten.add.Tensor", 0}, {0, 2}}}}));
+  for (const KeptCall& kept : read[2].keep_calls) EXPECT_EQ(ParseKeptCall(TextOf(kept)), kept);
+}
+
 TEST(ParsePlan, SettingsNameAnAllocator) {
   const auto allocator = [](const std::string& settings) {
     const auto plan = ParsePlan(R"({"segments": [], "settings": )" + settings + "}", "p.json");
@@ -66,6 +90,14 @@ TEST(ParsePlan, SaysWhatIsWrong) {
       {R"({"segments": [{}]})", "a segment names no modules or nodes"},
       {R"({"segments": [{"modules": "layer1"}]})", "\"modules\" of a segment is not a list"},
       {R"({"segments": [{"modules": [1]}]})", "\"modules\" of a segment holds something other than names"},
+      {R"({"segments": [{"modules": ["a"], "keep": ["#0"]}]})",
+       R"('#0' is no call: a call is "module:aten.addmm.default#0", the module may be missing)"},
+      {R"({"segments": [{"modules": ["a"], "keep": {"addmm#x": []}}]})",
+       R"('addmm#x' is no call: a call is "module:aten.addmm.default#0", the module may be missing)"},
+      {R"({"segments": [{"modules": ["a"], "keep": {"addmm#0": [-1]}}]})", "'addmm#0' has no output -1"},
+      {R"({"segments": [{"modules": ["a"], "keep": {"addmm#0": 1}}]})", "the outputs of a kept call are not a list"},
+      {R"({"segments": [{"modules": ["a"], "skip": ["addmm"]}]})",
+       R"('addmm' is no call: a call is "module:aten.addmm.default#0", the module may be missing)"},
       {R"({"segments": [], "settings": 1})", "\"settings\" is not a JSON object"},
       {R"({"segments": [], "settings": {"A": 1}})", "a value of \"settings\" is not a string"},
       {R"({"segments": [], "settings": {"A": "b"}})", "it needs A=b, whose memory this program does not know"},

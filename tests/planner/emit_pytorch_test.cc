@@ -43,7 +43,8 @@ EmittedCode Emit(const Lowered& lowered, const ModulePlan& plan) {
   info.bound_dims = {{"batch", 4}};
   Measured baseline;
   baseline.peak_bytes = 5'864'370'995;
-  absl::StatusOr<EmittedCode> code = EmitPytorch(lowered, info, baseline, plan, "A100");
+  absl::StatusOr<EmittedCode> code =
+      EmitPytorch(lowered, info, baseline, plan, {"A100", "adam", 4'000'000'000, BudgetLine::kLive});
   if (!code.ok()) ADD_FAILURE() << code.status();
   return *std::move(code);
 }
@@ -54,6 +55,7 @@ TEST(EmitPytorch, SaysWhatThePlanIsFor) {
       << "one comment line";
   EXPECT_TRUE(absl::StrContains(code.text, "3,552,260,915 bytes; without the plan 5,864,370,995 bytes"));
   EXPECT_TRUE(absl::StrContains(code.text, "1,024 FLOPs, 8.6 % of the step's; estimated 22.7 % more time on A100"));
+  EXPECT_TRUE(absl::StrContains(code.text, "# Made for a budget of 4,000,000,000 bytes alive, optimizer adam"));
   EXPECT_FALSE(absl::StrContains(code.text, "folder"));
 }
 

@@ -53,6 +53,24 @@ TEST(StepGraphOf, KeepsAllThatTheEnactedStepKeepsForBackward) {
   }
 }
 
+// Nothing reads the counters of BatchNorms: a schedule that does not count them has not recomputed less.
+TEST(Prover, CountersAreNoPartOfAStepThatRecomputesNothing) {
+  Workload workload;
+  workload.mode = Mode::kTraining;
+  workload.bindings.batch = 4;
+  const auto file = ModelFile::Open(std::string(ONNX_MEM_SOURCE_DIR) + "/testdata/records/resnet18.eager");
+  ASSERT_TRUE(file.ok()) << file.status();
+  Study study(*file);
+  const auto accountant = Accountant::Create(study, workload, PlanRequest().clock, CostLine::kTime);
+  ASSERT_TRUE(accountant.ok()) << accountant.status();
+  const auto prover = Prover::Create(*accountant, CostLine::kTime, BudgetLine::kLive);
+  ASSERT_TRUE(prover.ok()) << prover.status();
+  const auto all = Solve(prover->graph(), int64_t{1} << 60, {.method = "auto", .time_limit_s = 0});
+  ASSERT_TRUE(all.ok()) << all.status();
+  EXPECT_EQ(all->lower_bound, NeededOnceCost(prover->graph()));
+  EXPECT_EQ(OnceCost(prover->graph()) - NeededOnceCost(prover->graph()), 20 * 10'000);  // 20 norms, a kernel each
+}
+
 TEST(Prover, NoEnactedPlanBeatsTheBound) {
   int positive = 0, plans = 0;
   for (const ProofCase& c : kProofCases) {

@@ -59,7 +59,7 @@ export async function startBrowser(program) {
   return {send, close, listen: (listener) => listeners.push(listener)};
 }
 
-// A tab with `file` in it. `log` gathers what should not happen: messages on the console, exceptions, requests.
+// A tab with `file`, a path or an address, in it. `log` gathers what should not happen: messages on the console, exceptions, requests.
 export async function openPage(browser, file, {width = 1280, height = 800, dark = false, script = true, before = "", fragment = ""} = {}) {
   const {targetId} = await browser.send("Target.createTarget", {url: "about:blank"});
   const {sessionId} = await browser.send("Target.attachToTarget", {targetId, flatten: true});
@@ -67,7 +67,7 @@ export async function openPage(browser, file, {width = 1280, height = 800, dark 
   const log = [];
   let loaded;
   const whenLoaded = new Promise((resolve) => (loaded = resolve));
-  const url = "file://" + file;
+  const url = file.startsWith("http:") ? file : "file://" + file;
   browser.listen((message) => {
     if (message.sessionId !== sessionId) return;
     const {method, params} = message;

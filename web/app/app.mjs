@@ -1,4 +1,5 @@
 // The page that answers questions about a file: form -> words of the command line -> worker -> report.
+import {unpacked} from "./packed.mjs";
 import {COMMANDS, commandLine, fragmentOf, questionOf, wordsOf} from "./question.mjs";
 
 const REPORT = "/answer/report.html";
@@ -68,12 +69,32 @@ function startWorker() {
   state.worker = new Worker(url);
   URL.revokeObjectURL(url);
   state.worker.onmessage = ({data}) => data.id === undefined ? starts(data) : shows(data);
-  state.worker.onerror = (event) => say("", "This browser cannot run it: " + event.message);
+  state.worker.onerror = (event) => breaks(event.message);
   state.worker.postMessage({wasm: byId("wasm").textContent});
+}
+
+async function exampleFile() {
+  return new File([await unpacked(byId("example").textContent)], "resnet50.onnx");
+}
+
+// Code is compiled when it first runs: an answer that nobody waits for makes the first one that is waited for fast.
+async function warmUp() {
+  const file = await exampleFile();
+  if (state.pending === undefined && state.worker !== null) post(0, [file.name], [file]);
+}
+
+function post(id, words, files) {
+  state.worker.postMessage({id, words: [...words, "-o", REPORT, "-o", JSON_REPORT], files, wanted: [REPORT, JSON_REPORT]});
 }
 
 function starts({ready, why}) {
   if (!ready) say("", "This browser cannot run it (WebAssembly with exceptions, from 2022 on): " + why);
+}
+
+// The next question starts another thread.
+function breaks(why) {
+  endWorker();
+  say("", "The program broke off: " + (why || "the browser gives no reason") + ". Another question can be put.");
 }
 
 function ask() {
@@ -86,21 +107,25 @@ function ask() {
   say("Reading " + state.model + " ...");
   byId("stop").hidden = false;
   state.pending = ++state.sent;
-  state.worker.postMessage({id: state.pending, words: [...state.words, "-o", REPORT, "-o", JSON_REPORT],
-                            files: state.files, wanted: [REPORT, JSON_REPORT]});
+  post(state.pending, state.words, state.files);
 }
 
 // A search that runs is ended with its thread.
 function stopAsking() {
   if (state.pending === undefined) return;
+  endWorker();
+  say("Stopped.");
+}
+
+function endWorker() {
   state.worker.terminate();
   state.worker = null;
   state.pending = undefined;
   byId("stop").hidden = true;
-  say("Stopped.");
 }
 
 function shows({id, code, stderr, written, ms}) {
+  if (id === 0 && state.model === "") return say("Ready.");
   if (id !== state.pending) return;
   state.pending = undefined;
   byId("stop").hidden = true;
@@ -145,7 +170,7 @@ function take(files) {
   state.model = model.name;
   byId("drop-words").replaceChildren(Object.assign(document.createElement("strong"), {textContent: model.name}),
                                      " " + (model.size / 2 ** 20).toFixed(1) + " MiB. Drop another, or choose one.");
-  byId("lead").hidden = true;
+  byId("lead").hidden = byId("example-line").hidden = true;
   document.body.classList.add("chosen");
   byId("answer-button").disabled = false;
   ask();
@@ -171,7 +196,9 @@ function start() {
   byId("save-json").addEventListener("click", () => save(JSON_REPORT, "application/json"));
   byId("report").addEventListener("load", fitReport);
   addEventListener("hashchange", () => (fillForm(questionOf(location.hash)), ask()));
-  startWorker();  // compiled while a file is looked for
+  byId("example-button").addEventListener("click", async () => take([await exampleFile()]));
+  startWorker();
+  warmUp();
 }
 
 start();

@@ -1,6 +1,6 @@
 // node assemble.mjs FOLDER MODEL OUTPUT: the app as one file, from FOLDER/onnx-mem.{js,wasm} and this folder's sources.
 // A page that was opened from disk may fetch nothing and start no module, so that all of it stands in the file: the
-// program packed and as base64, the scripts as one each. What the form offers, the program lists.
+// program and MODEL, an example, packed and as base64, the scripts as one each. What the form offers, the program lists.
 import {createHash} from "node:crypto";
 import {mkdirSync, readFileSync, writeFileSync} from "node:fs";
 import {dirname, join, resolve} from "node:path";
@@ -10,6 +10,7 @@ import {loadProgram, runHere} from "./in_node.mjs";
 
 const [folder, model, output] = process.argv.slice(2);
 const here = dirname(fileURLToPath(import.meta.url));
+const packed = (file) => gzipSync(readFileSync(file), {level: 9}).toString("base64");
 const source = (name) => readFileSync(join(here, name), "utf8");
 
 // Modules as one script: what they import stands before them, what they export is a name among the others.
@@ -38,14 +39,14 @@ const page = new TextDecoder().decode(
 const allowed = (kind) => page.match(new RegExp(kind + "-src ('sha256-[^']*')"))[1];
 
 const style = readFileSync(join(here, "../page.css"), "utf8") + source("app.css");
-const script = joined("question.mjs", "app.mjs");
+const script = joined("packed.mjs", "question.mjs", "app.mjs");
 const policy = "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; worker-src blob:; frame-src blob:; " +
     "style-src " + hash(style) + " " + allowed("style") + "; " +
     "script-src 'wasm-unsafe-eval' blob: " + hash(script) + " " + allowed("script");
 const parts = {
   policy, style, script, version: help.version,
-  wasm: gzipSync(readFileSync(join(folder, "onnx-mem.wasm")), {level: 9}).toString("base64"),
-  worker: inScript(readFileSync(join(folder, "onnx-mem.js"), "utf8") + joined("program.mjs", "worker.mjs")),
+  wasm: packed(join(folder, "onnx-mem.wasm")), example: packed(model),
+  worker: inScript(readFileSync(join(folder, "onnx-mem.js"), "utf8") + joined("packed.mjs", "program.mjs", "worker.mjs")),
   tables: inScript(JSON.stringify(help.options.map((row) => ({
     name: row.name, choices: row.choices, help: row.help, known: known[row.name] ?? [],
     initial: (row.library?.default ?? "").replace(/^"|"$|^{}$/g, "")})))),

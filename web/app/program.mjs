@@ -5,15 +5,18 @@
 // program reads; `files` are those that it writes and that are wanted, as bytes.
 export async function runProgram(factory, module, words, {prepare = () => {}, files = []} = {}) {
   const printed = {stdout: [], stderr: []};
-  const program = await factory({
+  let failed;
+  const broken = new Promise((_, reject) => (failed = reject));
+  const started = factory({
     instantiateWasm: (imports, receive) => {
-      WebAssembly.instantiate(module, imports).then((instance) => receive(instance, module));
+      WebAssembly.instantiate(module, imports).then((instance) => receive(instance, module)).catch(failed);
       return {};
     },
     stdin: () => null,
     stdout: (byte) => byte !== null && printed.stdout.push(byte & 255),
     stderr: (byte) => byte !== null && printed.stderr.push(byte & 255),
   });
+  const program = await Promise.race([started, broken]);
   prepare(program);
   const code = program.callMain(words);
   const text = (bytes) => new TextDecoder().decode(Uint8Array.from(bytes));

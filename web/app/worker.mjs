@@ -1,14 +1,9 @@
 // The thread that answers: {wasm} once, then {id, words, files, wanted} -> {id, code, stdout, stderr, written, ms} each.
 // Files are read by ranges as the program asks for them (WORKERFS), so that weights stay where they are.
+import {unpacked} from "./packed.mjs";
 import {runProgram} from "./program.mjs";
 
 let module = null;  // a promise
-
-async function compiled(base64) {
-  const packed = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return WebAssembly.compile(await new Response(stream).arrayBuffer());
-}
 
 async function answer({id, words, files, wanted}) {
   const prepare = ({FS, WORKERFS}) => {
@@ -31,6 +26,6 @@ async function answer({id, words, files, wanted}) {
 
 onmessage = ({data}) => {
   if (data.wasm === undefined) return answer(data);
-  module = compiled(data.wasm);
+  module = unpacked(data.wasm).then((bytes) => WebAssembly.compile(bytes));
   module.then(() => postMessage({ready: true}), (error) => postMessage({ready: false, why: String(error)}));
 };

@@ -18,6 +18,7 @@ struct MarginRow {
 
 constexpr auto kMargins = std::to_array<MarginRow>({
     {FileListing::kWhole, {.less_percent = 4, .more_percent = 1}, {.less_percent = 1, .more_percent = 1}},
+    {FileListing::kAllButBuffers, {.less_percent = 4, .more_percent = 2}, {.less_percent = 1, .more_percent = 6}},
     {FileListing::kPartly, {.less_percent = 4, .more_percent = 8}, {.less_percent = 1, .more_percent = 6}},
     {FileListing::kNone, {.less_percent = 1, .more_percent = 9}, {.less_percent = 1, .more_percent = 5}},
 });
@@ -29,7 +30,8 @@ FileListing ListingOf(const std::vector<std::string>& assumptions) {
     return std::find(assumptions.begin(), assumptions.end(), mark) != assumptions.end();
   };
   if (!has(kTensorsListed)) return FileListing::kNone;
-  return has(kTensorsMissing) ? FileListing::kPartly : FileListing::kWhole;
+  if (has(kParametersMissing)) return FileListing::kPartly;
+  return has(kTensorsMissing) ? FileListing::kAllButBuffers : FileListing::kWhole;
 }
 
 Margin MarginOf(FileListing listing, bool training) {

@@ -72,7 +72,7 @@ class Engine {
     m_.SetOrigin(node.origin);
     TensorRefs results = Evaluate(node, grads);
     grads.clear();
-    m_.Release(node.saved);
+    if (!m_.run().retain_graph) m_.Release(node.saved);
     for (size_t i = 0; i < results.size(); ++i) HandOn(node.edges[i], std::move(results[i]));
   }
 
@@ -159,14 +159,17 @@ class Engine {
 
 TensorRef Backward::saved(size_t i) { return m.Unpack(node_.saved[i]); }
 
-void RunBackward(Machine& m, const TensorRef& loss) {
+void RunBackward(Machine& m, const TensorRef& loss, const TensorRef& gradient) {
   m.recorder().SetPhase(Phase::kBackward);
   m.SetGradEnabled(false);
   m.SetOrigin(nullptr);
-  TensorRef ones = m.New("ones_like", loss->dims, loss->dtype);
-  m.recorder().SetName(ones->storage->buffer, "gradient of the loss");
+  TensorRef first = gradient;
+  if (first == nullptr) {
+    first = m.New("ones_like", loss->dims, loss->dtype);
+    m.recorder().SetName(first->storage->buffer, "gradient of the loss");
+  }
   if (loss->grad_edge.node < 0) return;
-  Engine(m).Run({{loss, ones}});
+  Engine(m).Run({{loss, first}});
 }
 
 void RunBackwardFrom(Machine& m, const std::vector<std::pair<TensorRef, TensorRef>>& roots) { Engine(m).Run(roots); }

@@ -92,8 +92,8 @@ class Backward {
   TensorRefs results_;
 };
 
-// Runs backward from `loss`, with a gradient of ones that lives until the end.
-void RunBackward(Machine& m, const TensorRef& loss);
+// Runs backward from `loss`, with a gradient that lives until the end: `gradient`, else one of ones.
+void RunBackward(Machine& m, const TensorRef& loss, const TensorRef& gradient = nullptr);
 // Runs an engine within a formula, from tensors and their gradients.
 void RunBackwardFrom(Machine& m, const std::vector<std::pair<TensorRef, TensorRef>>& roots);
 

@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/eager/operators/pointwise.h"
 #include "analyzer/eager/spans/spans.h"
 #include "analyzer/graph/diagnostic.h"
+#include "analyzer/graph/status_macros.h"
 #include "analyzer/run/limits.h"
 
 namespace onnx_mem::eager {
@@ -45,7 +47,8 @@ Executor::Executor(Machine& machine, const Lowered& lowered, std::span<const std
       lowered_(lowered),
       release_after_(lowered.releases),
       dropped_after_(graph_.nodes.size() + 1),
-      values_(graph_.tensors.size()) {
+      values_(graph_.tensors.size()),
+      held_(held) {
   for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
     // A table with a release is what the step before left behind, and this one replaces.
     const bool released =
@@ -141,7 +144,9 @@ Outputs Executor::RunOperator(const FrameworkNode& node, const NameFrame& frame,
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] != nullptr || !node.outputs[i].valid()) continue;
     const Tensor& tensor = graph_.tensors[node.outputs[i]];
-    outputs[i] = m_.New(node.op, tensor.shape.dims, tensor.dtype);
+    m_.BeginStep(node.op);
+    m_.SetNextOutput(static_cast<int>(i));
+    outputs[i] = m_.Allocate(tensor.shape.dims, tensor.dtype);
   }
   return outputs;
 }
@@ -155,7 +160,12 @@ void Executor::RunNode(int32_t index, const NameFrame& frame) {
   }
   const StepId before = m_.recorder().current_step();
   std::vector<TensorRef> observed;
-  Outputs outputs = RunOperator(node, frame, observer_ ? &observed : nullptr);
+  SpanHook* const span = m_.span();
+  if (span != nullptr) span->BeforeNode(index);
+  const bool watched = span != nullptr && span->watches();
+  Outputs outputs = RunOperator(node, frame, observer_ || watched ? &observed : nullptr);
+  m_.EndDispatch();
+  if (watched) span->AfterOperator(observed, outputs);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!node.outputs[i].valid()) continue;
     const BufferId buffer = outputs[i]->storage->buffer;
@@ -185,9 +195,10 @@ absl::Status Executor::RunForward(std::span<const NodeRange> checkpointed) {
   size_t next_range = 0;
   const auto count = static_cast<int32_t>(graph_.nodes.size());
   const NameFrame frame = OwnFrame();
+  m_.SetSpan(tracer_);
   for (int32_t i = 0; i < count; ++i) {
     if (next_range < checkpointed.size() && checkpointed[next_range].first == i) {
-      RunSpan(checkpointed[next_range]);
+      RETURN_IF_ERROR(RunSpan(checkpointed[next_range]));
       i = checkpointed[next_range++].last;
       continue;
     }
@@ -196,6 +207,7 @@ absl::Status Executor::RunForward(std::span<const NodeRange> checkpointed) {
     if (static_cast<int64_t>(m_.recorder().program().steps.size()) > limits::ForwardSteps(count))
       return TooManySteps(i);
   }
+  m_.SetSpan(nullptr);
   return absl::OkStatus();
 }
 
@@ -222,7 +234,7 @@ TensorIds Executor::ReadWithin(const NodeSpan& span) const {
   return ids;
 }
 
-void Executor::RunSpan(const NodeRange& range) {
+absl::Status Executor::RunSpan(const NodeRange& range) {
   const std::shared_ptr<SpanHook> hook = HookOf(*this, range, offloads_);
   const NameFrame frame = OwnFrame();
   hook->Before(frame);
@@ -232,8 +244,9 @@ void Executor::RunSpan(const NodeRange& range) {
     hook->AfterNode();
     DropAfter(i);
   }
-  m_.SetSpan(nullptr);
+  m_.SetSpan(tracer_);
   hook->After(frame);
+  return hook->status();
 }
 
 Values Executor::RunAgain(const NodeSpan& span, Values values) {
@@ -252,10 +265,36 @@ void Executor::ReleaseLocals() {
   }
 }
 
-void Executor::ReleaseOutputs() {
-  for (const TensorId id : graph_.outputs) {
-    if (kinds_[id] == TensorKind::kActivation) values_[id].reset();
+void Executor::ConvertOutputs(DType dtype) {
+  std::vector<std::pair<TensorId, TensorRef>> converted;
+  m_.SetOrigin(nullptr);
+  for (TensorId id : graph_.outputs) {
+    const TensorRef& value = values_[id];
+    if (kinds_[id] != TensorKind::kActivation || value == nullptr) continue;
+    if (IsFloating(value->dtype) && value->dtype != dtype) converted.emplace_back(id, ToCopy(m_, value, dtype));
   }
+  for (auto& [id, value] : converted) {
+    m_.recorder().MarkHeld(value->storage->buffer, "an output of the model, converted by the trainer");
+    values_[id] = std::move(value);
+  }
+}
+
+void Executor::ReleaseOutputs() {
+  for (TensorId id : graph_.outputs) {
+    const bool named = std::find(held_.begin(), held_.end(), graph_.tensors[id].name) != held_.end();
+    if (kinds_[id] == TensorKind::kActivation && !named) values_[id].reset();
+  }
+}
+
+int64_t Executor::OutputBytes() const {
+  absl::flat_hash_map<const Storage*, int64_t> storages;
+  for (TensorId id : graph_.outputs) {
+    if (kinds_[id] != TensorKind::kActivation || values_[id] == nullptr) continue;
+    storages[values_[id]->storage.get()] = values_[id]->storage->bytes;
+  }
+  int64_t bytes = 0;
+  for (const auto& [storage, size] : storages) bytes += size;
+  return bytes;
 }
 
 }  // namespace onnx_mem::eager

@@ -21,9 +21,13 @@ namespace onnx_mem::eager {
 
 // Nodes first..last (inclusive) run inside one checkpoint call.
 struct NodeRange : NodeSpan {
-  std::vector<std::string> keep = {};  // operators whose results are kept for the second run
-  TensorIds arguments = {};            // held for the second run beside what it reads
-  Offload offload = Offload::kNo;      // not kNo: no second run
+  // What selective checkpointing keeps and leaves out (run.h).
+  std::vector<std::string> keep = {};
+  std::vector<KeptCall> keep_calls = {};
+  std::vector<CallId> skip = {};
+  bool by_call() const { return !keep_calls.empty() || !skip.empty(); }
+  TensorIds arguments = {};        // held for the second run beside what it reads
+  Offload offload = Offload::kNo;  // not kNo: no second run
   bool reentrant = false;
 };
 
@@ -49,13 +53,20 @@ class Executor {
                                       std::span<const TensorRef> outputs, StepId before)>;
   void SetObserver(Observer observer) { observer_ = std::move(observer); }
 
+  // The hook of all that runs outside of spans; outlives the forward.
+  void SetTracer(SpanHook* tracer) { tracer_ = tracer; }
+
   Machine& machine() const { return m_; }
   const Lowered& lowered() const { return lowered_; }
   const TensorRef& value(TensorId id) const { return values_[id]; }
   // Frees every value but the graph's outputs: the model's forward has returned.
   void ReleaseLocals();
-  // Frees those too: a pipeline has sent them on.
+  // The floating outputs become copies in `dtype`, where they have another: made while all of them live.
+  void ConvertOutputs(DType dtype);
+  // The loop's variable of the outputs ends; what a variable holds by name stays.
   void ReleaseOutputs();
+  // Of distinct storages of outputs that forward made.
+  int64_t OutputBytes() const;
   const TensorIds& parameters() const { return parameters_; }
 
   // --- for the hooks of spans (eager/spans)
@@ -74,7 +85,7 @@ class Executor {
   // Says of a value that outlives its last reader who keeps it.
   void NoteHolder(TensorId id, const EagerTensor& value);
   void MakeMissingInputs(const OpRow& row, Call& call);
-  void RunSpan(const NodeRange& range);
+  absl::Status RunSpan(const NodeRange& range);
   void DropAfter(int32_t index);
 
   Machine& m_;
@@ -87,8 +98,10 @@ class Executor {
   IdVector<TensorId, int32_t> release_after_;
   std::vector<TensorIds> dropped_after_;  // by node index
   IdVector<TensorId, TensorRef> values_;
+  std::span<const std::string> held_;
   TensorIds parameters_;
   Observer observer_;
+  SpanHook* tracer_ = nullptr;
 };
 
 }  // namespace onnx_mem::eager

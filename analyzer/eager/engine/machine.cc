@@ -11,6 +11,8 @@
 namespace onnx_mem::eager {
 namespace {
 
+constexpr std::string_view kWrappedNumber = "wrapped_number";
+
 // torch/csrc/autograd/utils/grad_layout_contract.h: a gradient is stolen only if it is laid out as its parameter.
 bool ObeysLayoutContract(const EagerTensor& grad, const EagerTensor& parameter) {
   if (!IsNonOverlappingAndDense(parameter)) return IsContiguous(grad);
@@ -36,7 +38,7 @@ void NodeRef::SaveScalar(int64_t bytes) {
   if (m_ == nullptr || !m_->counts_numbers()) return;
   // Not a dispatched operator: the wrapper is made while the arguments are packed. Its bytes belong to the next step
   // of the program, so it needs one of its own.
-  m_->Save(index_, m_->New("wrapped_number", Dims{bytes}, DType::kUInt8));
+  m_->Save(index_, m_->New(kWrappedNumber, Dims{bytes}, DType::kUInt8));
 }
 
 void NodeRef::Output(const TensorRef& t) {
@@ -61,13 +63,15 @@ TensorRef Machine::New(std::string_view op, const Dims& dims, DType dtype, int64
 }
 
 TensorRef Machine::New(std::string_view op, const Dims& dims, DType dtype, const Dims& strides, int64_t flops) {
-  if (span_ != nullptr) {
-    if (TensorRef kept = span_->BeforeDispatch(op)) return kept;
-  }
   BeginStep(op, flops);
-  TensorRef t = Allocate(dims, dtype, strides);
-  if (span_ != nullptr) span_->AfterDispatch(op, t);
-  return t;
+  return Allocate(dims, dtype, strides);
+}
+
+void Machine::BeginStep(std::string_view op, int64_t flops) {
+  next_output_ = 0;
+  runs_ = span_ == nullptr || op == kWrappedNumber || span_->OnDispatch(op);
+  recorder_.SetMuted(!runs_);
+  recorder_.BeginStep(op, flops);
 }
 
 TensorRef Machine::NewLike(std::string_view op, const EagerTensor& t) { return NewLike(op, t, t.dtype); }
@@ -79,11 +83,16 @@ TensorRef Machine::NewLike(std::string_view op, const EagerTensor& t, DType dtyp
 TensorRef Machine::Allocate(const Dims& dims, DType dtype) { return Allocate(dims, dtype, ContiguousStrides(dims)); }
 
 TensorRef Machine::Allocate(const Dims& dims, DType dtype, const Dims& strides) {
+  const int output = next_output_++;
+  if (!runs_) {
+    if (TensorRef kept = span_->Kept(output)) return kept;
+  }
   auto t = std::make_shared<EagerTensor>();
   t->dims = dims;
   t->strides = OnePerDimension(strides, dims);
   t->dtype = dtype;
   t->storage = recorder_.Allocate(DenseBytes(dims, dtype), dims, dtype);
+  if (runs_ && span_ != nullptr) span_->OnOutput(output, t);
   return t;
 }
 

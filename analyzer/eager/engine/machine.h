@@ -73,8 +73,17 @@ class Machine {
   // As `t` in shape and memory order; dtype of `t` unless given.
   TensorRef NewLike(std::string_view op, const EagerTensor& t);
   TensorRef NewLike(std::string_view op, const EagerTensor& t, DType dtype);
-  void BeginStep(std::string_view op, int64_t flops = 0) { recorder_.BeginStep(op, flops); }
-  // A further result of the current step.
+  // Dispatches `op`. The span's hook may say that it does not run: then there is no step, and what would be allocated
+  // is what the hook has kept, or has no bytes.
+  void BeginStep(std::string_view op, int64_t flops = 0);
+  // The operator is done. What follows runs.
+  void EndDispatch() {
+    runs_ = true;
+    recorder_.SetMuted(false);
+  }
+  // The next result that is allocated is this one of what the operator returns.
+  void SetNextOutput(int output) { next_output_ = output; }
+  // The next result of the current step.
   TensorRef Allocate(const Dims& dims, DType dtype);
   TensorRef Allocate(const Dims& dims, DType dtype, const Dims& strides);
   // Another tensor on the same storage, without history.
@@ -126,7 +135,10 @@ class Machine {
   void ForgetNodes(size_t first);
 
   // The hook of the span that runs (spans/span_hook.h), which sees what is saved and made; null outside of any.
-  void SetSpan(SpanHook* span) { span_ = span; }
+  void SetSpan(SpanHook* span) {
+    span_ = span;
+    EndDispatch();
+  }
   SpanHook* span() const { return span_; }
 
   // --- gradients that parameters got (AccumulateGrad)
@@ -180,6 +192,8 @@ class Machine {
   bool grad_enabled_ = true;
   bool counts_numbers_ = true;
   SpanHook* span_ = nullptr;
+  bool runs_ = true;  // what was dispatched last
+  int next_output_ = 0;
   std::optional<DType> autocast_;
   absl::flat_hash_map<const EagerTensor*, TensorRef> autocast_cache_;
 };

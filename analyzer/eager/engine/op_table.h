@@ -46,8 +46,8 @@
 //   select       embedding (weight, indices) embedding_bag {mode} index_select (x, indices) {axis} gather (x, index)
 //                {axis} index (x, i...)
 //                scatter scatter_add (x, index, source?) scatter_reduce
-//                {reduction} index_add (x, index, source) bucketize index_put (x, values?, i...) {accumulate} topk sort
-//                nonzero
+//                {reduction} index_add index_copy (x, index, source) bucketize index_put (x, values?, i...) {accumulate}
+//                topk sort nonzero
 //                copy_into (x, y: written into x in place)
 //                unique one_hot triu tril
 //   shape        cat {axis} stack {axis} pad {pads, mode} upsample {mode} pixel_shuffle pixel_unshuffle roll repeat

@@ -1,5 +1,6 @@
 #include "analyzer/eager/engine/recorder.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -29,6 +30,7 @@ SharedText Recorder::Shared(std::string_view text) {
 }
 
 void Recorder::BeginStep(std::string_view op, int64_t flops) {
+  if (muted_) return;
   Step step = context_;
   step.op = op;
   step.flops = flops;
@@ -36,17 +38,17 @@ void Recorder::BeginStep(std::string_view op, int64_t flops) {
 }
 
 void Recorder::AddMovedBytes(int64_t bytes) {
-  if (program_.steps.empty()) return;
+  if (muted_ || program_.steps.empty()) return;
   int64_t& moved_bytes = program_.steps[current_step()].moved_bytes;
   moved_bytes = SaturatedSum(moved_bytes, bytes);
 }
 
 void Recorder::AllowTf32() {
-  if (!program_.steps.empty()) program_.steps[current_step()].tf32 = true;
+  if (!muted_ && !program_.steps.empty()) program_.steps[current_step()].tf32 = true;
 }
 
 void Recorder::MayTake(const WorkspaceBound& bound) {
-  if (program_.steps.empty()) return;
+  if (muted_ || program_.steps.empty()) return;
   program_.steps[current_step()].chosen_workspace_bytes = bound.chosen_bytes;
   program_.steps[current_step()].tried_workspace_bytes = bound.tried_bytes;
 }
@@ -61,7 +63,7 @@ BufferId Recorder::Begin(int64_t bytes, const Dims& dims, DType dtype) {
   buffer.module = context_.module;
   buffer.assumed = assumed_;
   AddMovedBytes(bytes);  // written once
-  if (!program_.steps.empty() && IsFloating(dtype)) {
+  if (!muted_ && !program_.steps.empty() && IsFloating(dtype)) {
     Step& step = program_.steps[current_step()];
     if (step.dtype == DType::kUnknown) step.dtype = dtype;
   }
@@ -86,7 +88,8 @@ std::shared_ptr<Storage> Recorder::AllocateStatic(Category category, SharedText 
 void Recorder::Free(BufferId id) {
   if (finished_) return;
   Buffer& buffer = program_.buffers[id];
-  buffer.end = program_.steps.next_id();
+  // What the step before left behind may die before the first operator runs: a buffer lives for one step at least.
+  buffer.end = std::max(program_.steps.next_id(), StepId(buffer.begin.value() + 1));
   live_bytes_ -= buffer.bytes;
 }
 

@@ -30,6 +30,9 @@ class Recorder {
   Phase phase() const { return context_.phase; }
   bool recompute() const { return context_.recompute; }
 
+  // Muted: there are no steps, and what is allocated has no bytes.
+  void SetMuted(bool muted) { muted_ = muted; }
+
   // Room for so many steps and buffers: address space alone, until they are there. A vector that grows lies in memory
   // twice.
   void Reserve(size_t steps, size_t buffers) {
@@ -54,7 +57,8 @@ class Recorder {
 
   // A dense buffer of the current step; its category follows from the phase.
   std::shared_ptr<Storage> Allocate(int64_t bytes, const Dims& dims, DType dtype) {
-    return std::make_shared<Storage>(this, Begin(bytes, dims, dtype), bytes);
+    const int64_t taken = muted_ ? 0 : bytes;
+    return std::make_shared<Storage>(this, Begin(taken, dims, dtype), taken);
   }
   BufferId Begin(int64_t bytes, const Dims& dims, DType dtype);
   // A buffer that is there before the first step and stays to the last (parameters, buffers, inputs).
@@ -97,6 +101,7 @@ class Recorder {
   int64_t live_bytes_ = 0;
   int64_t host_bytes_ = 0;
   int64_t host_peak_bytes_ = 0;
+  bool muted_ = false;
   bool assumed_ = false;
   bool finished_ = false;
 };

@@ -105,6 +105,7 @@ TensorRef Flash(Machine& m, const Attention& a, Outputs& outputs) {
   TensorRef out = m.New("_scaled_dot_product_flash_attention", q, a.q->dtype, LikeStrides(*a.q), Flops(q, k, v, 1, 1));
   node.Save(out);
   const TensorRef sums = m.Allocate(Dims{q[0], q[1], q[2]}, DType::kFloat32);
+  m.SetNextOutput(6);                                           // behind the lengths of packed sequences
   const TensorRef state = m.Allocate(Dims{2}, DType::kUInt64);  // of the random generator
   const TensorRef unused = m.Allocate(Dims{}, DType::kUInt64);
   size_t next = 0;

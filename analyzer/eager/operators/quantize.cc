@@ -35,10 +35,12 @@ struct PackedLayer {
   explicit PackedLayer(const Call& call)
       : weight{IntAttribute(call.node, "features", 1), IntAttribute(call.node, "depth", 1)},
         scales(IntAttribute(call.node, "packed_scales", 0)),
+        half(IntAttribute(call.node, "half", 0) != 0),
         flops(Saturated({2, NumElements(call.output_dims()), weight[1]})) {}
 
   Dims weight;     // [out, in]
   int64_t scales;  // that are packed themselves
+  bool half;       // what is packed was float16
   int64_t flops;
 };
 
@@ -49,11 +51,17 @@ TensorRef UnpackedScales(Machine& m, const PackedLayer& layer) {
   return layer.scales > 0 ? m.New("dequantize_blockwise", Dims{layer.scales}, DType::kFloat32) : nullptr;
 }
 
+// F.dequantize_4bit(B, quant_state).to(A.dtype).
+TensorRef UnpackedWeight(Machine& m, const PackedLayer& layer, DType dtype) {
+  return ToCopy(m, m.New("dequantize_4bit", layer.weight, layer.half ? DType::kFloat16 : dtype), dtype);
+}
+
 // A few rows are multiplied by a kernel that unpacks as it reads, on every card.
 constexpr int64_t kFewRows = 4;  // _GEMM_4BIT_CUSTOM_FLOOR_M
 
 // A product with a weight in blocks of four bits, which is unpacked for it, in backward again; what is saved is the
-// packed one.
+// packed one. Until 0.43.1 the input too was an attribute of the context (ctx.tensors = (A, B); bitsandbytes#1270
+// removed it), so it lives to the end of the step.
 void EnactPackedLinear(Machine& m, const Call& call, Outputs& out) {
   const TensorRef& given = call.input(0);
   const TensorRef x = InComputeType(m, given);
@@ -67,15 +75,16 @@ void EnactPackedLinear(Machine& m, const Call& call, Outputs& out) {
       y = m.New("gemm_4bit", call.output_dims(), x->dtype, layer.flops);
     } else {
       const TensorRef scales = UnpackedScales(m, layer);
-      const TensorRef unpacked = m.New("dequantize_4bit", layer.weight, x->dtype);
+      const TensorRef unpacked = UnpackedWeight(m, layer, x->dtype);
       y = Linear(m, x, Transpose(m, unpacked, 0, 1), call.input(2));
     }
   }
   node.Output(y);
-  node.Formula([layer](Backward& b) {
+  const bool keeps = IntAttribute(call.node, "keeps_input", 0) != 0 && node.needs(0);
+  node.Formula([layer, held = keeps ? x : nullptr](Backward& b) {
     if (!b.needs(0)) return;
     TensorRef scales = UnpackedScales(b.m, layer);
-    const TensorRef unpacked = b.m.New("dequantize_4bit", layer.weight, b.grad()->dtype);
+    const TensorRef unpacked = UnpackedWeight(b.m, layer, b.grad()->dtype);
     scales = nullptr;  // of dequantize_4bit, which has returned
     b.result(0, Matmul(b.m, b.grad(), unpacked));
   });

@@ -23,6 +23,7 @@ std::string_view NameOf(OptimizerImplementation implementation);  // "foreach", 
 struct Optimizer {
   std::string name = "adam";  // a row of the table, or "bytes" with bytes_per_parameter
   OptimizerImplementation implementation = OptimizerImplementation::kForeach;
+  bool implementation_given = false;  // by the user: else a trainer may choose another
   double bytes_per_parameter = 0;
   bool weight_decay = false;  // L2: added to the gradients, which foreach and for-loop steps copy for it
   friend bool operator==(const Optimizer&, const Optimizer&) = default;

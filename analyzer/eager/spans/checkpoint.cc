@@ -1,15 +1,15 @@
 // Checkpointed segments: numbered slots instead of saved tensors, one re-run of the segment's forward at the first
 // slot that backward reads, stopped as soon as the last slot is filled. Source: torch/utils/checkpoint.py
 // (non-reentrant).
-#include <algorithm>
-#include <deque>
-#include <map>
-#include <string>
+#include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "analyzer/eager/engine/second_run.h"
+#include "analyzer/eager/spans/selected_calls.h"
 #include "analyzer/eager/spans/spans.h"
 
 namespace onnx_mem::eager {
@@ -23,7 +23,9 @@ struct StopRecomputation {};
 class Checkpoint : public SpanHook, public Packed, public std::enable_shared_from_this<Checkpoint> {
  public:
   Checkpoint(Executor& executor, NodeRange range)
-      : executor_(executor), m_(executor.machine()), range_(std::move(range)) {}
+      : executor_(executor), m_(executor.machine()), range_(std::move(range)) {
+    if (!range_.keep.empty() || range_.by_call()) selected_.emplace(m_, executor.lowered(), range_);
+  }
 
   void Before(const NameFrame& frame) override {
     TensorIds ids = executor_.ReadWithin(range_);
@@ -33,27 +35,29 @@ class Checkpoint : public SpanHook, public Packed, public std::enable_shared_fro
     }
   }
 
+  void After(const NameFrame&) override {
+    if (selected_) status_ = selected_->Finish();
+  }
+  absl::Status status() const override { return status_; }
+
   std::optional<SavedTensor> OnSave(int32_t node, const TensorRef& t) override {
     if (running_again_) return SaveAgain(node, t);
+    if (selected_) selected_->Save(t);
     return SavedTensor{.tensor = nullptr, .packed = shared_from_this(), .slot = slots_++};
   }
 
-  // Selective checkpointing (create_selective_checkpoint_contexts): what the first run made with the operators that are
-  // kept, the second takes from there, first made first.
-  TensorRef BeforeDispatch(std::string_view op) override {
-    if (!running_again_) return nullptr;
-    const auto results = kept_.find(op);
-    if (results == kept_.end() || results->second.empty()) return nullptr;
-    TensorRef t = std::move(results->second.front());
-    results->second.pop_front();
-    return t;
+  bool watches() const override { return selected_ && !running_again_; }
+  void BeforeNode(int32_t index) override {
+    if (selected_) selected_->BeginNode(index);
   }
-
-  void AfterDispatch(std::string_view op, const TensorRef& t) override {
-    if (running_again_ || std::find(range_.keep.begin(), range_.keep.end(), op) == range_.keep.end()) return;
-    kept_[std::string(op)].push_back(m_.Alias(t, t->dims, t->strides, t->is_view));
-    m_.recorder().MarkSaved(t->storage->buffer, "selective checkpointing");
+  void AfterOperator(std::span<const TensorRef> inputs, std::span<const TensorRef> outputs) override {
+    selected_->EndNode(inputs, outputs);
   }
+  bool OnDispatch(std::string_view op) override { return !selected_ || selected_->Dispatch(op); }
+  void OnOutput(int output, const TensorRef& t) override {
+    if (selected_) selected_->AddOutput(output, t);
+  }
+  TensorRef Kept(int output) override { return selected_->TakeKept(output); }
 
   TensorRef Unpack(const SavedTensor& saved) override {
     if (!std::exchange(recomputed_, true)) RunAgain();
@@ -74,6 +78,7 @@ class Checkpoint : public SpanHook, public Packed, public std::enable_shared_fro
   void RunAgain() {
     const SecondRun second(m_, this);
     running_again_ = true;
+    if (selected_) selected_->StartAgain();
     try {
       executor_.RunAgain(range_, inputs_);
     } catch (const StopRecomputation&) {
@@ -97,8 +102,9 @@ class Checkpoint : public SpanHook, public Packed, public std::enable_shared_fro
   absl::flat_hash_set<int32_t> dead_slots_;  // whose node was gone before the second run
   bool recomputed_ = false;
   bool running_again_ = false;
-  std::vector<TensorRef> tensors_;  // by slot, once recomputed
-  std::map<std::string, std::deque<TensorRef>, std::less<>> kept_;
+  std::vector<TensorRef> tensors_;         // by slot, once recomputed
+  std::optional<SelectedCalls> selected_;  // where the segment keeps something
+  absl::Status status_;
   Values inputs_;
 };
 

@@ -10,7 +10,7 @@
 //
 //   Before               forward pre-hook
 //   OnSave               pack_hook of torch.autograd.graph.saved_tensors_hooks, entered by the call
-//   BeforeDispatch ...   TorchDispatchMode, entered by the call
+//   OnDispatch ...       TorchDispatchMode, entered by the call
 //   After                forward hook
 //   Packed::Unpack       unpack_hook
 //
@@ -23,8 +23,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "analyzer/eager/engine/autograd.h"
 #include "analyzer/eager/engine/frame.h"
 #include "analyzer/eager/engine/tensor.h"
@@ -37,13 +39,21 @@ class SpanHook {
   // Around the call; `frame` is the one that it runs in.
   virtual void Before(const NameFrame&) {}
   virtual void After(const NameFrame&) {}
-  // One of its operators has run, and the names that end with it are still there.
+  // What is wrong with the call, once it is over: of a plan that names what is not there.
+  virtual absl::Status status() const { return absl::OkStatus(); }
+  // One of its operators runs; has run, and the names that end with it are still there.
+  virtual void BeforeNode(int32_t /*index*/) {}
   virtual void AfterNode() {}
+  // Whether AfterOperator is wanted: what the operator has read and made.
+  virtual bool watches() const { return false; }
+  virtual void AfterOperator(std::span<const TensorRef> /*inputs*/, std::span<const TensorRef> /*outputs*/) {}
   // Autograd node `node`, made by the call, saves `t`. nullopt: the hook leaves it to the node.
   virtual std::optional<SavedTensor> OnSave(int32_t /*node*/, const TensorRef& /*t*/) { return std::nullopt; }
-  // Operator `op` is about to make a tensor: the hook may have it already. Null: it has not.
-  virtual TensorRef BeforeDispatch(std::string_view /*op*/) { return nullptr; }
-  virtual void AfterDispatch(std::string_view /*op*/, const TensorRef& /*t*/) {}
+  // Operator `op` is dispatched. False: it does not run.
+  virtual bool OnDispatch(std::string_view /*op*/) { return true; }
+  // One of its outputs: made; or of an operator that does not run, null where it is to have no bytes.
+  virtual void OnOutput(int /*output*/, const TensorRef& /*t*/) {}
+  virtual TensorRef Kept(int /*output*/) { return nullptr; }
 };
 
 // What a node holds in place of a tensor that a hook took. Dies with the last node that holds it.

@@ -123,6 +123,20 @@ void EnactIndexAdd(Machine& m, const Call& call, Outputs& out) {
   });
 }
 
+// Inputs: x, index, source, as above; nothing of x is left where the index points.
+void EnactIndexCopy(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef &x = call.input(0), &source = call.input(2);
+  NodeRef node = m.MakeNode("IndexCopyBackward0", {x, source});
+  node.Save(call.input(1));
+  node.Save(node.needs(1) ? source : nullptr);
+  out[0] = call.inplace() ? InPlace(m, "index_copy_", x) : m.NewLike("index_copy", *x);
+  node.Output(out[0]);
+  node.Formula([dims = source->dims](Backward& b) {
+    if (b.needs(0)) b.result(0, b.m.NewLike("index_fill", *b.grad()));
+    if (b.needs(1)) b.result(1, b.m.New("index_select", dims, b.grad()->dtype));
+  });
+}
+
 // The largest or smallest of what meets: each that equals the result gets its share of the gradient.
 void ScatterExtremumBackward(Backward& b) {
   const TensorRef x = b.saved(0), source = b.saved(1);
@@ -236,6 +250,7 @@ std::span<const OpRow> SelectOps() {
       {"gather", EnactGather, 2, 1},
       {"index", EnactIndex, 2, 1},
       {"index_add", EnactIndexAdd, 3},
+      {"index_copy", EnactIndexCopy, 3},
       {"index_put", EnactIndexPut},
       {"index_select", EnactIndexSelect, 2, 1},
       {"nonzero", EnactFound},

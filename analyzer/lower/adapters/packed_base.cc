@@ -79,7 +79,8 @@ void AddScales(Lowered& lowered, std::string weight, int64_t features, int64_t d
   AddStored(lowered, absl::StrCat(weight, ".nested_offset"), {});
 }
 
-void Pack(Lowered& lowered, TensorId weight, BaseBits bits, const NodeIds& products) {
+void Pack(Lowered& lowered, TensorId weight, const Run& run, const NodeIds& products) {
+  const BaseBits bits = run.base_bits;
   const Dims dims = lowered.graph.tensors[weight].shape.dims;
   const int64_t features = lowered.graph.tensors[lowered.graph.nodes[products[0]].outputs[0]].shape.dims.back();
   const int64_t depth = dims[0] * dims[1] / std::max<int64_t>(features, 1);
@@ -88,6 +89,8 @@ void Pack(Lowered& lowered, TensorId weight, BaseBits bits, const NodeIds& produ
     node.op = bits == BaseBits::kEight ? "int8_linear" : "packed_linear";
     node.attributes = {{"features", features}, {"depth", depth}};
     if (bits == BaseBits::kFourDouble) node.attributes["packed_scales"] = CeilDiv(features * depth, kBlock);
+    if (RowOf(run.trainer).packs_as_half) node.attributes["half"] = int64_t{1};
+    if (run.base_keeps_inputs) node.attributes["keeps_input"] = int64_t{1};
     node.inputs[1] = weight;
   }
   lowered.graph.tensors[weight].dtype = bits == BaseBits::kEight ? DType::kInt8 : DType::kInt4;
@@ -108,8 +111,8 @@ absl::Status PackBase(Lowered& lowered, const Run& run) {
     const bool head = std::any_of(found->second.begin(), found->second.end(), [&](NodeId node) {
       return GivesOutput(lowered, lowered.graph.nodes[node].outputs[0]);
     });
-    if (head) continue;
-    Pack(lowered, id, run.base_bits, found->second);
+    if (head && !RowOf(run.trainer).packs_as_half) continue;
+    Pack(lowered, id, run, found->second);
     any = true;
   }
   if (any) {

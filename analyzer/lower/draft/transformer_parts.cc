@@ -145,9 +145,20 @@ NodeId ResidualSum(const Draft& draft, TensorId id) {
   return NodeId();
 }
 
+// What a product with the values reads, or what a number for each head scales before it.
+bool WeighsValues(const Draft& draft, TensorId weights) {
+  NodeId reader = draft.OnlyReader(weights);
+  if (reader.valid() && draft.node(reader).op == "mul") {
+    const TensorId scale = OtherOperand(draft.node(reader), weights);
+    if (!scale.valid() || MakerBeforeViews(draft, scale).valid()) return false;
+    reader = draft.OnlyReader(draft.node(reader).outputs[0]);
+  }
+  return reader.valid() && (draft.node(reader).op == "matmul" || draft.node(reader).op == "einsum");
+}
+
 bool IsAttentionWeight(const Draft& draft, NodeId id) {
   const FrameworkNode& node = draft.node(id);
-  if (node.op != "softmax" || !OnlyReaderIf(draft, node.outputs[0], "matmul").valid()) return false;
+  if (node.op != "softmax" || !WeighsValues(draft, node.outputs[0])) return false;
   const NodeId maker = MakerBeforeViews(draft, node.inputs[0]);
   return !maker.valid() || !IsLinear(draft.node(maker).op);
 }

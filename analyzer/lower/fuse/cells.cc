@@ -1,5 +1,6 @@
 // nn.LSTMCell and nn.GRUCell, which exporters spell out and the framework runs as one kernel each on a GPU. Code that
-// writes such a cell itself has other names for its weights.
+// writes such a cell itself has other names for its weights. torch.onnx.export(dynamo=True) writes the Split without the
+// call that it stands for, so not all operators of a cell bear its module.
 //
 //   i, f, g, o = split(h Whh^T + bhh + x Wih^T + bih)    c' = sigmoid(f) c + sigmoid(i) tanh(g)    h' = sigmoid(o)
 //                                                                                                  tanh(c')
@@ -36,10 +37,10 @@ bool HasWeightsOfCell(const Draft& draft, const Expression::Match&, FrameworkNod
 constexpr Pattern kCells[] = {
     {"H:mul(sigmoid(S:split(add(linear|addmm(x,u,p?),linear|addmm(h,v,q?))).3),"
      "tanh(C:add(mul(sigmoid(S.1),c),mul(sigmoid(S),tanh(S.2)))))",
-     "lstm_cell(x,h,c,u,v,p,q)", HasWeightsOfCell, Together::kInModule, "HC"},
+     "lstm_cell(x,h,c,u,v,p,q)", HasWeightsOfCell, Together::kAnywhere, "HC"},
     {"add(mul(sub(h,N:tanh(add(A:split(linear|addmm(x,u,p?)).2,mul(B:split(linear|addmm(h,v,q?)).2,"
      "sigmoid(add(A,B)))))),sigmoid(add(A.1,B.1))),N)",
-     "gru_cell(x,h,_,u,v,p,q)", HasWeightsOfCell, Together::kInModule},
+     "gru_cell(x,h,_,u,v,p,q)", HasWeightsOfCell, Together::kAnywhere},
 };
 
 }  // namespace

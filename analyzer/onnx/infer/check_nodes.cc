@@ -130,13 +130,13 @@ std::string WrongAttribute(const onnx::NodeProto& node, const onnx::OpSchema& sc
                         " instead of ",
                         Proto::AttributeType_Name(static_cast<Proto::AttributeType>(found->second.type)));
   }
+  std::string missing;  // the first by name: `declared` has another order with another library
   for (const auto& [name, attribute] : declared) {
-    if (!attribute.required) continue;
-    bool given = false;
+    bool given = !attribute.required;
     for (const Proto& own : node.attribute()) given = given || own.name() == name;
-    if (!given) return absl::StrCat("attribute '", name, "' is missing");
+    if (!given && (missing.empty() || name < missing)) missing = name;
   }
-  return {};
+  return missing.empty() ? missing : absl::StrCat("attribute '", missing, "' is missing");
 }
 
 std::string Fault(const onnx::NodeProto& node, const onnx::OpSchema* schema) {

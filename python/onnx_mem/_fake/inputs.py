@@ -4,6 +4,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -12,10 +13,10 @@ from torch.utils._pytree import keystr, tree_flatten_with_path, tree_leaves
 from ..errors import Error
 
 
-def input_names(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+def input_names(model: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
     """One name per tensor leaf of (args, kwargs), in the order of tree_leaves: "ids", "batch.mask", "xs.0"."""
     try:
-        parameters = list(inspect.signature(model.forward).parameters.values())
+        parameters = list(inspect.signature(getattr(model, "forward", model)).parameters.values())
     except (TypeError, ValueError):
         parameters = []
     positional = []

@@ -4,9 +4,10 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import importlib
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Any, NoReturn
 
 import torch
@@ -61,11 +62,33 @@ def fake_cuda(default_device: bool = False) -> Iterator[None]:
         # transformers asks no fake tensor for its values: it would keep masks that a running model leaves out.
         if hasattr(asking := sys.modules.get("transformers.utils.import_utils"), "is_fake_tensor"):
             patch(stack, asking, "is_fake_tensor", lambda x: isinstance(x, FakeTensor) and known(x) is None)
+        # Optimizers and clip_grad_norm_ take their foreach forms, as on a GPU.
+        for module in map(importlib.import_module, ("torch.optim.optimizer", "torch.utils._foreach_utils")):
+            patch(stack, module, "_foreach_supported_types", [*module._foreach_supported_types, FakeTensor])
+        # There is one stream, on which all runs in order.
+        for name in ("default_stream", "current_stream"):
+            patch(stack, torch.cuda, name, lambda *_: _Stream())
+        patch(stack, torch.cuda, "stream", lambda _: contextlib.nullcontext())
+        patch(stack, torch.cuda, "Stream", _SecondStream)
         # A GPU would have the generator's state: none here, and no memory of the model's.
         patch(stack, torch, "get_rng_state", lambda: None)
         patch(stack, torch, "set_rng_state", lambda state: None)
         patch(stack, torch.random, "fork_rng", lambda *a, **k: contextlib.nullcontext())
         yield
+
+
+class _Stream:
+    """A stream of a GPU that need not exist."""
+
+    def synchronize(self) -> None:
+        """Nothing runs on it."""
+
+
+class _SecondStream:
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise Error("the code moves tensors on a second stream of the GPU: when their memory is free again depends on "
+                    "the clock. Where it has a choice (OffloadActivations(use_streams=False)), one stream can be "
+                    "measured", "cannot-measure")
 
 
 @contextlib.contextmanager
@@ -180,26 +203,36 @@ def weightless(model: torch.nn.Module, device: str = DEVICE, dtype: torch.dtype 
         tensors += [t for t in tree_leaves(own) if isinstance(t, torch.Tensor)]
         memo.update({id(f): f for f in tree_leaves(own) if isinstance(f, torch.jit.ScriptFunction)})  # cannot be copied
     moved = {id(t) for t in [*model.parameters(), *model.buffers()] if dtype is not None and t.is_floating_point()}
+    memo.update(without_data(tensors, device, dtype, moved))
+    memo["keep"] = tensors                     # deepcopy keys by id: the originals must outlive it
+    return copy.deepcopy(model, memo)
+
+
+def without_data(tensors: list[torch.Tensor], device: str = DEVICE, dtype: torch.dtype | None = None,
+                 moved: Set[int] = frozenset()) -> dict[int, torch.Tensor]:
+    """By id of each tensor, a fake one like it on `device`, on a storage of the same size where they share one.
+
+    moved: ids of those that get `dtype`."""
+    made: dict[int, torch.Tensor] = {}
     whole: dict[int, torch.Tensor] = {}       # by address of the storage: the tensor that spans it, as a fake one
     spans = {t.untyped_storage()._cdata: t for t in tensors
              if t.layout == torch.strided and t.numel() * t.element_size() == t.untyped_storage().nbytes() > 0}
     with torch.no_grad():
         for t in [*spans.values(), *tensors]:
-            if id(t) in memo:
+            if id(t) in made:
                 continue
             base = spans.get(t.untyped_storage()._cdata)
-            if base is not None and base is not t and base.dtype == t.dtype and id(base) in memo:
+            if base is not None and base is not t and base.dtype == t.dtype and id(base) in made:
                 fake = torch.as_strided(whole[id(base)], tuple(t.shape), t.stride(), t.storage_offset())
             else:
-                made = dtype if id(t) in moved else t.dtype
-                fake = torch.empty_strided(tuple(t.shape), t.stride(), dtype=made, device=device)
+                fake = torch.empty_strided(tuple(t.shape), t.stride(), dtype=dtype if id(t) in moved else t.dtype,
+                                           device=device)
             whole[id(t)] = fake
             if isinstance(t, torch.nn.Parameter):
-                memo[id(t)] = torch.nn.Parameter(fake, requires_grad=t.requires_grad)
+                made[id(t)] = torch.nn.Parameter(fake, requires_grad=t.requires_grad)
             else:
-                memo[id(t)] = fake.requires_grad_(t.requires_grad and t.is_leaf)
-    memo["keep"] = tensors                     # deepcopy keys by id: the originals must outlive it
-    return copy.deepcopy(model, memo)
+                made[id(t)] = fake.requires_grad_(t.requires_grad and t.is_leaf)
+    return made
 
 
 def batch_of(inputs: Any, batch_dim: Any, names: list[str]) -> int:

@@ -4,8 +4,10 @@ The order of nodes, the release of what a node saved once it has run, the sums w
 gradients to parameters are the engine's (torch/csrc/autograd/engine.cpp, accumulate_grad.h)."""
 from __future__ import annotations
 
+import collections
 import contextlib
 import heapq
+import sys
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -17,9 +19,11 @@ from torch.autograd.function import BackwardCFunction, FunctionCtx
 from torch.utils._pytree import tree_leaves
 
 from .._fake.tensors import patch
+from ..errors import Error
 
 _LAST = -(1 << 62)
-_TASK = 1
+_AGAIN = ("backward runs a second time through a graph whose saved tensors are freed: say retain_graph=True where it "
+          "first runs, or detach what is kept from an earlier call")
 
 
 class _Holder:
@@ -27,13 +31,15 @@ class _Holder:
     get when it was saved.
 
     kept: the tensor, or whatever hooks of the model's own made of it; `unpack` gives the tensor back."""
-    __slots__ = ("kept", "unpack", "next_node", "__weakref__")
+    __slots__ = ("kept", "unpack", "next_node", "emptied", "__weakref__")
 
     def __init__(self, kept: Any, unpack: Any = None) -> None:
-        self.kept, self.unpack = kept, unpack
+        self.kept, self.unpack, self.emptied = kept, unpack, False
         self.next_node = torch._C._autograd._get_sequence_nr()
 
     def tensor(self) -> Any:
+        if self.emptied:
+            raise Error(_AGAIN, "cannot-measure")
         return self.kept if self.unpack is None else self.unpack(self.kept)
 
     def tensors(self) -> list[torch.Tensor]:
@@ -42,13 +48,19 @@ class _Holder:
 
     def empty(self) -> None:
         self.kept = self.unpack = None
+        self.emptied = True
 
 
 class Engine:
-    """Use hooks() around forward, then backward(loss)."""
+    """Use hooks() around forward, then backward(loss); or of_a_step() around code that calls backward itself.
 
-    def __init__(self, start_node: Any = lambda name: None) -> None:
-        self._start_node = start_node              # called before each node
+    start_node: called before each node. saw: called with each tensor that autograd saves, and "saved"; with each
+    gradient that a leaf got, and "grad"; with one that backward made and drops because nobody wants it, and "unwanted".
+    """
+
+    def __init__(self, start_node: Any = lambda name: None, saw: Any = lambda t, what: None) -> None:
+        self._start_node, self._saw = start_node, saw
+        self._task, self._tasks = 1, 1             # utils.checkpoint recomputes once per task
         self._holders: list[weakref.ref[_Holder]] = []     # a node that nothing leads to any more has released its own
         self._no_zeros: set[int] = set()
         self._pack = None
@@ -92,6 +104,8 @@ class Engine:
         patch(stack, torch.autograd.graph.saved_tensors_hooks, "__enter__", entered)
 
     def _note(self, holder: _Holder) -> _Holder:
+        for t in holder.tensors():
+            self._saw(t, "saved")
         self._holders.append(weakref.ref(holder))
         return holder
 
@@ -115,8 +129,7 @@ class Engine:
 
     def backward(self, loss: torch.Tensor) -> None:
         with contextlib.ExitStack() as stack:
-            # utils.checkpoint recomputes once per task.
-            patch(stack, torch._C, "_current_graph_task_id", lambda: _TASK)
+            patch(stack, torch._C, "_current_graph_task_id", lambda: self._task)
             _hand_on_equal_arguments(stack)
             # A reentrant checkpoint runs forward again, and an engine over that.
             patch(stack, torch.autograd, "backward", self._inside)
@@ -125,36 +138,93 @@ class Engine:
                 self._compose(stack)
             stack.enter_context(torch.no_grad())
             ones = torch.ones_like(loss)            # torch.autograd.backward holds it until it returns
-            self._run([(loss, ones)])
+            self._run([(loss.grad_fn, loss.output_nr, ones)])
 
     def _inside(self, tensors: Any, grad_tensors: Any = None, **_: Any) -> None:
         with torch.no_grad():
-            self._run(list(zip(tensors, grad_tensors, strict=False)))
+            self._run([(t.grad_fn, t.output_nr, g) for t, g in zip(tensors, grad_tensors, strict=False)])
 
-    def _run(self, roots: Any) -> None:
-        nodes = list(dict.fromkeys(n for t, _ in roots for n in graph_nodes(t.grad_fn)))
+    # -- a step that calls backward itself -----------------------------------------------------------------------------
+    @contextlib.contextmanager
+    def of_a_step(self, around: Any = contextlib.nullcontext) -> Iterator[None]:
+        """backward() and torch.autograd.grad() inside run here, as often as they are called, each within around()."""
+        def run(tensors: Any, gradients: Any, keep: Any, create: Any, inputs: Any,
+                allow_unreachable: bool, accumulate_grad: bool) -> Any:
+            with around():
+                return self._run_as_the_engine(tensors, gradients, keep, create, inputs, allow_unreachable,
+                                               accumulate_grad)
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(self.hooks())
+            patch(stack, torch._C, "_current_graph_task_id", lambda: self._task)
+            _hand_on_equal_arguments(stack)
+            patch(stack, torch.autograd, "_engine_run_backward", run)
+            patch(stack, torch.Tensor, "register_hook", _register_hook)
+            patch(stack, torch.Tensor, "retain_grad", _retain_grad)
+            yield
+
+    def _run_as_the_engine(self, tensors: Any, gradients: Any, keep: bool, create: bool, inputs: Any,
+                           allow_unused: bool, accumulates: bool) -> Any:
+        """torch.autograd.graph._engine_run_backward."""
+        roots = []
+        for i, (t, g) in enumerate(zip(tensors, gradients, strict=True)):
+            if not t.requires_grad:
+                raise Error(f"element {i} of tensors does not require grad: the loss does not depend on a parameter "
+                            "that is trained", "no-loss")
+            roots.append((*_edge(t), g))
+        wanted: Any = [_edge(t) for t in inputs] or None
+        outer, self._tasks = self._task, self._tasks + 1
+        self._task = self._tasks
+        try:
+            with torch.set_grad_enabled(create):
+                caught = self._run(roots, keep, wanted, accumulates)
+        finally:
+            self._task = outer
+        if accumulates or wanted is None:
+            return ()
+        if not allow_unused and any(e not in caught for e in wanted):
+            raise Error("one of the differentiated tensors is not used in the graph: allow_unused=True of "
+                        "torch.autograd.grad() gives None for it", "cannot-measure")
+        return tuple(caught.get(e) for e in wanted)
+
+    def _run(self, roots: Any, keep: bool = False, wanted: Any = None, accumulates: bool = True) -> Any:
+        """wanted: (node, number of its output) whose gradients are returned, or accumulated where these are leaves, and
+        nothing else; None: all leaves get theirs."""
+        nodes = list(dict.fromkeys(n for root, _, _ in roots for n in graph_nodes(root)))
         own = self._held_by(nodes)
-        self._holders = []
+        self._holders = [r for r in self._holders if (h := r()) is not None and not h.emptied]
+        leading: Any = _leading_to(nodes, {n for n, _ in wanted}) if wanted is not None else None
         waits: dict[str, Any] = {}
         for n in nodes:
             for m, _ in n.next_functions:
                 if m is not None:
                     waits[m] = waits.get(m, 0) + 1
-        incoming, count, ready = {}, 0, []
-        for t, g in roots:
-            incoming.setdefault(t.grad_fn, {})[t.output_nr] = g
+        incoming, count, ready, caught = {}, 0, [], {}
+        for n, slot, g in roots:
+            self._hand_on(n, slot, g, incoming, [r[2] for r in roots])
         for n in incoming:
             if not waits.get(n):
                 count += 1
                 heapq.heappush(ready, (_rank(n), count, n))
-        g = t = None
+        given = {id(g) for _, _, g in roots}
+        g = None
         while ready:
             _, _, n = heapq.heappop(ready)
             gradients = incoming.pop(n, {})
+            _call_hooks(n, gradients)
+            if wanted is not None:
+                caught.update({(n, i): g for i, g in gradients.items() if (n, i) in wanted})
+                g = None
+                if not (any(m in leading for m, _ in n.next_functions)
+                        or accumulates and n.name().endswith("AccumulateGrad")):
+                    continue
             if n.name().endswith("AccumulateGrad"):
                 if gradients:
-                    shared = any(o is gradients[0] for d in incoming.values() for o in d.values())
+                    shared = id(gradients[0]) in given or any(o is gradients[0] for d in incoming.values()
+                                                              for o in d.values())
                     _accumulate(n.variable, gradients, shared)
+                    self._saw(n.variable.grad, "grad")
+                    for hook in list((n.variable._post_accumulate_grad_hooks or {}).values()):
+                        hook(n.variable)
                 continue
             args = [gradients.pop(i, None) for i in range(len(n._input_metadata))]
             self._start_node(n.name())
@@ -165,14 +235,20 @@ class Engine:
             if python:                                 # one result per argument of forward, one edge per tensor of them
                 outs = [g for g, needed in zip(outs, n.needs_input_grad, strict=False) if needed]
                 edges = [e for e in edges if e[0] is not None]
+            if leading is not None:
+                for i, (m, _) in enumerate(edges):
+                    if outs[i] is not None and m not in leading:
+                        self._saw(outs[i], "unwanted")
+                        outs[i] = None
             for i, (m, slot) in enumerate(edges):      # validate_outputs, while what came in and was saved lives
                 if m is not None and outs[i] is not None:
                     outs[i] = _fitted(outs[i], m, slot)
             del args, gradients
-            for h in own.pop(n):
-                h.empty()
-            h = None
-            self._release_frames()
+            if not keep:
+                for h in own.pop(n):
+                    h.empty()
+                h = None
+                self._release_frames()
             for i, (m, slot) in enumerate(edges):
                 g, outs[i] = outs[i], None
                 if m is None:
@@ -181,15 +257,16 @@ class Engine:
                     self._hand_on(m, slot, g, incoming, outs)
                 del g
                 waits[m] -= 1
-                if waits[m] == 0:
+                if waits[m] == 0 and (leading is None or m in leading):
                     count += 1
                     heapq.heappush(ready, (_rank(m), count, m))
+        return caught
 
     def _release_frames(self) -> None:
         """What a checkpoint holds is freed with the last saved tensor of it (SavedVariable::reset_data in C++)."""
-        for frame in [f for f in self._frames if f.is_recomputed.get(_TASK)]:
+        for frame in [f for f in self._frames if f.is_recomputed.get(self._task)]:
             holders = [h for h in (w() for w in frame.weak_holders) if h is not None]
-            if all(h.handles.get(_TASK, frame) is None for h in holders):
+            if all(h.handles.get(self._task, frame) is None for h in holders):
                 frame.saved_args, frame.recompute_fn = [], None
                 self._frames.remove(frame)
 
@@ -257,10 +334,79 @@ def _rank(n: Any) -> Any:
 
 def _accumulate(parameter: Any, gradients: Any, shared: Any) -> None:
     g = gradients.pop(0)
+    shared = shared or sys.getrefcount(g) > 2       # a hook, or whoever gave it, holds it: g here and the argument
     if parameter.grad is not None:
-        parameter.grad.add_(g)
+        if torch.is_grad_enabled():
+            parameter.grad = parameter.grad + g
+        else:
+            parameter.grad.add_(g)
+    elif torch.is_grad_enabled() or shared or not _laid_out_as(g, parameter):
+        parameter.grad = g.clone()
     else:                                       # taken over when dense with the parameter's strides, else copied
-        parameter.grad = g.detach() if _laid_out_as(g, parameter) and not shared else g.clone()
+        parameter.grad = g.detach()
+
+
+def _edge(t: torch.Tensor) -> Any:
+    """(node, number of its output) whose gradient is that of `t`."""
+    edge = torch.autograd.graph.get_gradient_edge(t)
+    return edge.node, edge.output_nr
+
+
+_HOOKS = "onnx_mem"                             # a key of a node's metadata
+
+
+def _call_hooks(n: Any, gradients: Any) -> None:
+    """Hooks of the tensors that `n` made; of the leaf, where it accumulates."""
+    if n.name().endswith("AccumulateGrad"):
+        hooks = [(0, hook) for hook in (n.variable._backward_hooks or {}).values()]
+    else:
+        hooks = list(n.metadata.get(_HOOKS, {}).values())
+    for slot, hook in hooks:
+        if slot in gradients:
+            other = hook(gradients[slot])
+            if other is not None:
+                gradients[slot] = other
+
+
+def _register_hook(t: torch.Tensor, hook: Any) -> Any:
+    """Tensor.register_hook. Python does not see the hooks of a node of C++: they are noted beside it."""
+    if t.grad_fn is None:
+        return _OWN_REGISTER_HOOK(t, hook)
+    hooks = t.grad_fn.metadata.setdefault(_HOOKS, collections.OrderedDict())
+    handle = torch.utils.hooks.RemovableHandle(hooks)
+    hooks[handle.id] = (t.output_nr, hook)
+    return handle
+
+
+def _retain_grad(t: torch.Tensor) -> None:
+    if t.grad_fn is None:
+        return
+    to = weakref.ref(t)
+
+    def keep(g: torch.Tensor) -> None:
+        there = to()
+        if there is not None:
+            there.grad = g.clone(memory_format=torch.contiguous_format)
+    t.register_hook(keep)
+
+
+_OWN_REGISTER_HOOK = torch.Tensor.register_hook
+
+
+def _leading_to(nodes: Any, wanted: Any) -> Any:
+    """The nodes from which one of `wanted` is reached, these among them."""
+    before: dict[Any, list[Any]] = {}
+    for n in nodes:
+        for m, _ in n.next_functions:
+            if m is not None:
+                before.setdefault(m, []).append(n)
+    found, todo = set(), list(wanted)
+    while todo:
+        n = todo.pop()
+        if n not in found:
+            found.add(n)
+            todo += before.get(n, ())
+    return found
 
 
 def _laid_out_as(g: Any, parameter: Any) -> Any:

@@ -14,6 +14,16 @@ class Moment(NamedTuple):
     live: int
 
 
+class Live(NamedTuple):
+    """A storage that is alive at the peak; `line` is the user's code that made it."""
+    name: str
+    category: str
+    bytes: int
+    operator: str
+    module: str
+    line: str
+
+
 @dataclasses.dataclass
 class Measured:
     """What a run took. All sizes in bytes, of distinct live storages at their exact sizes.
@@ -32,6 +42,7 @@ class Measured:
         a first call leaves behind, inputs with the loss's target.
       peak_phase, peak_operator: where peak_bytes was.
       breakdown: bytes per category at the peak; the sum is peak_bytes.
+      live_at_peak: of measure(step=...): what is alive at the peak, the largest first.
       course: the operators of that step that allocated, each with the bytes alive then.
     """
     batch: int
@@ -49,6 +60,7 @@ class Measured:
     peak_operator: str
     breakdown: dict[str, int]
     course: list[Moment] = dataclasses.field(default_factory=list, repr=False, compare=False)
+    live_at_peak: list[Live] = dataclasses.field(default_factory=list, repr=False, compare=False)
 
     def __str__(self) -> str:
         what = f"training step with {self.optimizer}" if self.training else "inference"

@@ -18,6 +18,7 @@ from .._types import BatchDim, GivenPlan, Input, Loss, Module, Precision
 from ..errors import Error, reported
 from .engine import Engine
 from .measured import Measured
+from .own_step import measured_step
 from .storages import StorageTracker
 
 _CATEGORIES = {"param": "parameters", "buffer": "buffers", "input": "inputs", "grad": "gradients",
@@ -25,12 +26,13 @@ _CATEGORIES = {"param": "parameters", "buffer": "buffers", "input": "inputs", "g
 
 
 @reported
-def measure(model: Module, args: object = (), *rest: object, kwargs: Mapping[str, object] | None = None,
+def measure(model: Module | None = None, args: object = (), *rest: object,
+            kwargs: Mapping[str, object] | None = None, step: Callable[..., object] | None = None,
             optimizer: str | Callable[..., object] = "adam", training: bool = True, batch: int | None = None,
             batch_dim: BatchDim = 0, loss: Literal["auto", "mean", "cross-entropy"] | Loss = "auto",
             precision: Precision | None = None, accumulate: int = 1, plan: GivenPlan | None = None,
             **inputs: Input) -> Measured:
-    """Runs the model's own code on tensors without data and counts every storage from its birth to its death.
+    """Runs the model's own code, or a training step of your own, on tensors without data and counts every storage.
 
     The step is the one that onnx-mem predicts: output and loss are held to its end, gradients are released right before
     the next forward, optimizers are the foreach ones. Recurrent layers run as the native CUDA path, not as cuDNN's.
@@ -46,6 +48,10 @@ def measure(model: Module, args: object = (), *rest: object, kwargs: Mapping[str
       loss: "auto" (the model's own where it returns one; cross-entropy where the first output is 2-D, or scores of each
         token of its own vocabulary; else the mean of every floating output), "mean", "cross-entropy", or a callable
         that takes the model's output.
+      step: a training step of your own, which does all of it: step(*args), or step(model, *args) with a model. Whatever
+        it reaches (models, optimizers, scalers; as arguments, in its closure or as globals) has no data while it runs,
+        and is afterwards as it was. It is called three times; the peak is that of the calls after the first. Of the
+        options, batch and batch_dim alone are for it.
       precision: "bf16", "fp16": the model and its floating inputs converted; "amp-bf16", "amp-fp16": forward and loss
         under autocast.
       accumulate: batches per optimizer step; output and loss of one are gone when the next begins.
@@ -55,6 +61,14 @@ def measure(model: Module, args: object = (), *rest: object, kwargs: Mapping[str
       Error: those of checkpoint(); code "cannot-measure", where the model does not run on tensors without data.
     """
     args, kwargs = examples(args, rest, kwargs, inputs)
+    if step is not None:
+        if (optimizer, training, loss, precision, accumulate, plan) != ("adam", True, "auto", None, 1, None):
+            raise Error("a step of your own has its optimizer, loss and precision: measure(step=...) takes batch and "
+                        "batch_dim beside the inputs", "bad-option")
+        return measured_step(step, model, args, kwargs, batch, batch_dim)
+    if not isinstance(model, torch.nn.Module):
+        raise Error("measure wants a model, or a step of your own\n  try: onnx_mem.measure(model, x), or "
+                    "onnx_mem.measure(step=step, args=(x, y))", "bad-argument")
     refuse_what_is_not_plain(model, (args, kwargs))
     if precision is not None:
         checked(precision)

@@ -16,6 +16,7 @@ TEST(SettingsOf, AreReadBackAsTheSameAllocator) {
     const Settings settings = SettingsOf(row.name);
     if (settings.empty()) continue;
     EXPECT_EQ(AllocatorWith(settings), row.name);
+    EXPECT_EQ(AllocatorWith(SettingsOf(row.name, "PYTORCH_CUDA_ALLOC_CONF")), row.name);
     EXPECT_EQ(row.client, Client::kFramework) << "PyTorch alone reads them";
     with_settings.insert(std::string(row.name));
   }

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -44,13 +45,14 @@ PeakBounds WithoutMargin(const PeakBounds& bounds, int64_t peak_bytes, const Mar
           bounds.high_bytes - peak_bytes / 100 * margin.more_percent};
 }
 
-Bounded BoundsIn(Graph graph, const Workload& workload = {}) {
+Bounded BoundsIn(Graph graph, const Workload& workload = {}, const std::vector<Diagnostic>& found = {}) {
   absl::StatusOr<Lowered> lowered = Prepare(graph, workload.run);
   EXPECT_TRUE(lowered.ok()) << lowered.status();
   absl::StatusOr<Enacted> enacted = EnactLowered(*lowered, workload.run);
   EXPECT_TRUE(enacted.ok()) << enacted.status();
   Bounded bounded{
       .peak_bytes = *TrainingPeak(*enacted, workload), .bounds = {}, .all = {}, .diagnostics = enacted->diagnostics};
+  bounded.diagnostics.insert(bounded.diagnostics.end(), found.begin(), found.end());
   absl::StatusOr<PeakBounds> bounds = BoundRun(
       *lowered, workload, {bounded.peak_bytes, true}, [&](const Run& run) { return Prepare(graph, run); },
       bounded.diagnostics);
@@ -269,6 +271,28 @@ TEST(PeakBounds, ABufferOfPositionsMayLieBesideTheirTable) {
   };
   EXPECT_EQ(width("i = CumSum(ids, axis)"), 512 * 8);
   EXPECT_EQ(width("i = Add(ids, one)"), 0);
+}
+
+// Of a buffer that forward writes into (integers have no gradient: no parameter) exporters write a new tensor; code
+// that writes in place makes none.
+TEST(InferenceBounds, AWrittenBufferMayBeTheSameTensor) {
+  const auto low = [](const std::string& nodes) {
+    return BoundsOfInference(absl::StrCat(R"(g (int64[4,64] x, int64[4,1] at) => (int64[512,64] y)
+        <int64[512,64] queue = ["location": "none"]> { )",
+                                          nodes, " }"),
+                             "", "")
+        .first;
+  };
+  EXPECT_LE(low("y = ScatterND(queue, at, x)"), -512 * 64 * 8);
+  EXPECT_GT(low("n = Neg(queue) y = ScatterND(n, at, x)"), -512 * 64 * 8) << "a result of the run is no buffer";
+}
+
+// Nothing bounds what was not counted: the high end is four times the peak.
+TEST(PeakBounds, WhatIsNotCountedMayTakeAnything) {
+  for (const Code code : {Code::kShapeUnknown, Code::kUnknownSize, Code::kCustomOp, Code::kOpaqueSubgraph}) {
+    const Bounded bounded = BoundsIn(ParseGraph(kClassifier), {}, {{.code = code}});
+    EXPECT_GE(bounded.all.high_bytes, 4 * bounded.peak_bytes - 300) << "bytes beyond whole hundreds";
+  }
 }
 
 }  // namespace

@@ -38,6 +38,11 @@ TEST(CublasWorkspace, RocmHasNoneOfTheAllocatorBefore26) {
   EXPECT_EQ(CublasWorkspaceOf({2, 6}, Kind("MI300X")).bytes, 128 * kMiB);
 }
 
+TEST(AllocatorVariable, TheOldNameWhereTheNewIsNotRead) {
+  EXPECT_EQ(AllocatorVariable({2, 9}), "PYTORCH_CUDA_ALLOC_CONF");
+  EXPECT_EQ(AllocatorVariable(kNewestTorch), "PYTORCH_ALLOC_CONF");
+}
+
 TEST(TorchVersion, IsReadAsPeopleAndExportersWriteIt) {
   EXPECT_EQ(ParseTorchVersion("2.4"), (TorchVersion{2, 4}));
   EXPECT_EQ(ParseTorchVersion("2.10.1+cu128"), (TorchVersion{2, 10}));

@@ -21,8 +21,11 @@ class Keeper : public SpanHook, public Packed, public std::enable_shared_from_th
     kept = t;
     return SavedTensor{.tensor = nullptr, .packed = shared_from_this(), .slot = 0};
   }
-  TensorRef BeforeDispatch(std::string_view op) override { return op == "known" ? kept : nullptr; }
-  void AfterDispatch(std::string_view op, const TensorRef&) override { made += std::string(op) + " "; }
+  bool OnDispatch(std::string_view op) override {
+    if (op != "known") made += std::string(op) + " ";
+    return op != "known";
+  }
+  TensorRef Kept(int output) override { return output == 0 ? kept : nullptr; }
   TensorRef Unpack(const SavedTensor&) override { return kept; }
   void Drop(const SavedTensor&) override { kept.reset(); }
 
@@ -44,7 +47,12 @@ TEST(SpanHookTest, TakesWhatNodesSaveWhileItsCallRuns) {
   NodeRef node = m.MakeNode("ReluBackward0", {x});
   ASSERT_TRUE(node);
   node.Save(inside);
-  EXPECT_EQ(m.New("known", Dims{4}, DType::kFloat32), inside);  // the hook has it already: no operator runs
+  const int64_t live_bytes = m.recorder().live_bytes();
+  const StepId step = m.recorder().current_step();
+  EXPECT_EQ(m.New("known", Dims{4}, DType::kFloat32), inside);      // the hook has it already: no operator runs
+  EXPECT_EQ(m.Allocate(Dims{4}, DType::kBool)->storage->bytes, 0);  // the hook has it not
+  EXPECT_EQ(m.recorder().live_bytes(), live_bytes);
+  EXPECT_EQ(m.recorder().current_step(), step);
   m.SetSpan(nullptr);
   NodeRef after = m.MakeNode("ReluBackward0", {x});
   after.Save(x);

@@ -360,6 +360,24 @@ TEST(Dropout, KernelsOfADynamicConvolutionAreNoAttentionWeights) {
             std::string::npos);
 }
 
+// Their product with the values may be an einsum, and each head's may be scaled first.
+TEST(Dropout, AttentionWeightsAreKnownByWhatTheyWeigh) {
+  constexpr std::string_view kAttention = R"(
+    input s float32 2x4x8x8
+    input v float32 2x4x8x3
+    weight scale float32 1x4x1x1
+    /Softmax = Softmax(s) -> p float32 2x4x8x8 {axis: -1}
+    )";
+  onnx_mem::Run run = Eager();
+  run.dropout = 0.1;
+  for (const std::string_view rest :
+       {"/E = Einsum(p, v) -> y float32 2x4x8x3 {equation: \"bhij,bhjd->bhid\"}",
+        "/M = Mul(p, scale) -> m float32 2x4x8x8\n/E = MatMul(m, v) -> y float32 2x4x8x3"}) {
+    const std::string text = std::string(kAttention).append(rest).append("\noutput y\n");
+    EXPECT_NE(LowerText(text, run).find("dropout(p)"), std::string::npos) << LowerText(text, run);
+  }
+}
+
 // SqueezeBERT: layers of convolutions over [B, C, T], norms between two permutes.
 TEST(DropoutRecipe, ConvolutionsOfOnePositionAreLayersToo) {
   const std::string text = R"(

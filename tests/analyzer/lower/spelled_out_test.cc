@@ -238,6 +238,13 @@ TEST(Cells, LstmCell) {
             "lstm_cell(x, h, c, r.weight_ih, r.weight_hh, r.bias_ih, r.bias_hh) -> h1, c1 [r]");
 }
 
+// torch.onnx.export(dynamo=True) writes no module at it.
+TEST(Cells, ASplitWithoutAModule) {
+  std::string text(kLstmCell);
+  text.replace(text.find("/r/Split"), 8, "node_Split_4");
+  EXPECT_TRUE(LowerText(text).starts_with("lstm_cell(")) << LowerText(text);
+}
+
 TEST(Cells, OnesOwnCellIsWhatItSays) {
   std::string text(kLstmCell);
   for (size_t at; (at = text.find("weight_hh")) != std::string::npos;) text.replace(at, 9, "recurrent");

@@ -121,7 +121,10 @@ void CheckForward(const record::Record& record, bool training, const nlohmann::j
       });
   std::vector<eager::NodeRange> checkpointed;
   if (training) {
-    for (const CheckpointCall& call : lowered->checkpointed) checkpointed.push_back({call.span, {}, call.arguments});
+    for (const CheckpointCall& call : lowered->checkpointed) {
+      checkpointed.push_back(eager::NodeRange{call.span});
+      checkpointed.back().arguments = call.arguments;
+    }
   }
   ASSERT_TRUE(executor.RunForward(checkpointed).ok());
 }

@@ -18,6 +18,20 @@ TEST(ProblemTest, OnceCostCountsVariantsOnce) {
   EXPECT_EQ(OnceCost(b.graph), 11);
 }
 
+TEST(ProblemTest, WhatNothingNeedsIsNoPartOfAScheduleWithoutRecomputation) {
+  GraphBuilder b;
+  const auto x = b.Input();
+  const auto map = b.Activation(4);
+  const auto normed = b.Activation(4);
+  const auto counter = b.Activation(8);
+  b.Forward(7, {{x}}, {map});
+  b.Forward(10, {{x}}, {counter});  // num_batches_tracked.add_
+  b.Forward(3, {{map}}, {normed});
+  b.Backward(5, {{normed}}, {});
+  EXPECT_EQ(OnceCost(b.graph), 25);
+  EXPECT_EQ(NeededOnceCost(b.graph), 15);
+}
+
 TEST(ProblemTest, RequiredOrderFollowsTheListWhereItCan) {
   GraphBuilder b;
   const auto x = b.Input();

@@ -1,0 +1,70 @@
+#include "planner/calls/call_class.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "planner/calls/block_runs.h"
+#include "planner/calls/call_options.h"
+#include "planner/measure/index.h"
+#include "planner/measure/region_calls.h"
+
+namespace onnx_mem {
+namespace {
+
+// Blocks in one run, and corners of what it may keep: of large models fewer. In runs, corners and calls all together.
+constexpr size_t kLongestRunOfCalls = 8;
+constexpr size_t kMostOptions = 12'000;
+constexpr size_t kMostCorners = 64;
+constexpr size_t kLeastCorners = 6;
+
+OptionLimits CornersFor(size_t ranges) {
+  const size_t corners = std::clamp(kMostOptions / std::max<size_t>(ranges, 1), kLeastCorners, kMostCorners);
+  return {.corners = corners, .few_corners = std::max<size_t>(2, corners / 8)};
+}
+
+}  // namespace
+
+std::vector<Candidate> RangesOfClass(const Lowered& lowered, const CandidateSet& modules) {
+  const std::vector<Candidate> blocks = BlocksOf(lowered);
+  CandidateSet set{.list = RunsOf(lowered, blocks, kLongestRunOfCalls)};
+  int32_t longest = 0;
+  std::set<std::pair<int32_t, int32_t>> known;
+  for (const Candidate& run : set.list) {
+    longest = std::max(longest, run.last - run.first);
+    known.emplace(run.first, run.last);
+  }
+  DropUnrepeatable(lowered, set);
+  for (const Candidate& module : modules.list) {
+    if (module.last - module.first > longest || !known.emplace(module.first, module.last).second) continue;
+    set.list.push_back(module);
+    set.list.back().is_block = set.list.back().is_run = false;  // not one of the runs that are looked at closely
+  }
+  std::stable_sort(set.list.begin(), set.list.end(), [](const Candidate& a, const Candidate& b) {
+    return a.first != b.first ? a.first < b.first : a.last > b.last;
+  });
+  return std::move(set.list);
+}
+
+std::optional<CallClass> FindCallClass(const Accountant& accountant, const StepTrace& trace,
+                                       const LimitsOfRanges& limits_of, const CandidateSet& modules, CostLine line) {
+  if (!modules.by_module || trace.calls.calls.empty()) return std::nullopt;
+  const std::vector<Candidate> ranges = RangesOfClass(accountant.lowered(), modules);
+  const std::optional<SegmentLimits> base = limits_of(ranges);
+  if (!base) return std::nullopt;
+  RegionCalls calls = trace.calls;
+  SetCosts(trace.enacted.program, accountant.clock(), calls);
+  const int64_t call_cost = line == CostLine::kTime ? accountant.clock().card.checkpoint_call_ns : 0;
+  CallOptions options = OptionsOf(calls, ranges, *base, line, call_cost, CornersFor(ranges.size()));
+  CallClass found;
+  found.profile.candidates = std::move(options.candidates);
+  found.profile.figures = std::move(options.figures);
+  found.profile.baseline_peak = accountant.PeakOf(accountant.baseline().program);
+  found.profile.constant_peak = accountant.optimizer_peak_bytes();
+  found.profile.loss_live = base->loss_live;
+  found.limits = std::move(options.limits);
+  found.proven = std::move(options.proven);
+  return found;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,66 @@
+// Options of the ranges of real models: what the engine's own rule makes of each, and that plans of them are as said.
+#include "planner/calls/call_options.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "analyzer/run/second_run.h"
+#include "planner/calls/block_runs.h"
+#include "planner/measure/accountant.h"
+#include "planner/measure/region_calls.h"
+#include "tests/planner/calls/trained_model.h"
+
+namespace onnx_mem {
+namespace {
+
+// The option's kept calls, by the engine's rule, run again what the cut says, and nothing reads what is not there.
+TEST(OptionsOf, RunAgainWhatTheEngineRunsAgain) {
+  for (const auto& [name, batch] :
+       {std::pair("resnet18.train.ts.op17.onnx", 8), std::pair("mobilenet_v2.train.ts.op17.onnx", 8)}) {
+    SCOPED_TRACE(name);
+    const TrainedModel model = LoadTrained(name, batch);
+    Study study(model.imported);
+    const auto accountant = Accountant::Create(study, model.workload, PlanRequest().clock, CostLine::kTime);
+    ASSERT_TRUE(accountant.ok()) << accountant.status();
+    const auto trace = TraceStep(accountant->lowered(), accountant->workload().run);
+    ASSERT_TRUE(trace.ok()) << trace.status();
+    RegionCalls calls = trace->calls;
+    SetCosts(trace->enacted.program, accountant->clock(), calls);
+    int options = 0;
+    for (const Candidate& range : RunsOf(accountant->lowered(), BlocksOf(accountant->lowered()), 3)) {
+      const RegionCalls region = PartOf(calls, range.first, range.last);
+      for (const CutOption& option : FrontOf(CutRegionOf(region, CostLine::kTime)).options) {
+        const KeptInRegion kept = KeptIn(region, KeptCallsOf(region, option));
+        ASSERT_EQ(kept.error, "") << range.label;
+        const std::vector<CallState> states = StatesOf(region, kept.outputs);
+        EXPECT_EQ(WrongReadIn(region, kept.outputs, states), "") << range.label;
+        int64_t cost = 0;
+        for (size_t i = 0; i < states.size(); ++i) cost += states[i] == CallState::kAgain ? region.calls[i].ns : 0;
+        EXPECT_EQ(cost, option.cost) << range.label;
+        ++options;
+      }
+    }
+    EXPECT_GT(options, 100);
+  }
+}
+
+TEST(RunsOf, BlocksAreNeighboursAcrossContainers) {
+  const TrainedModel model = LoadTrained("resnet18.train.ts.op17.onnx", 2);
+  Study study(model.imported);
+  const auto lowered = study.Lower(model.workload.bindings, model.workload.run);
+  ASSERT_TRUE(lowered.ok());
+  const std::vector<Candidate> blocks = BlocksOf(**lowered);
+  const std::vector<Candidate> runs = RunsOf(**lowered, blocks, 8);
+  const auto has = [&](const std::vector<std::string>& modules) {
+    return std::any_of(runs.begin(), runs.end(), [&](const Candidate& run) { return run.segment.modules == modules; });
+  };
+  EXPECT_TRUE(has({"layer1.1", "layer2.0", "layer2.1"}));
+  EXPECT_TRUE(has({"conv1", "bn1", "relu", "maxpool", "layer1.0"}));
+  EXPECT_FALSE(has({"layer1.0", "layer2.0"}));
+}
+
+}  // namespace
+}  // namespace onnx_mem

@@ -1,0 +1,62 @@
+// Plans per operator call of real models: what they promise is what the analysis measures, and they cost no more than
+// plans of whole modules, nor less than what is proven.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "analyzer/study/study.h"
+#include "planner/measure/plan.h"
+#include "tests/planner/calls/trained_model.h"
+
+namespace onnx_mem {
+namespace {
+
+PlanAnswer AnswerFor(const TrainedModel& model, Granularity granularity, std::optional<int64_t> live_budget) {
+  PlanRequest request;
+  request.budget_line = BudgetLine::kLive;
+  request.budget_bytes = live_budget;
+  request.iteration_limit = 120;
+  request.granularity = granularity;
+  Study study(model.imported);
+  absl::StatusOr<PlanAnswer> answer = PlanModel(study, model.workload, request);
+  if (!answer.ok()) ADD_FAILURE() << answer.status();
+  return *std::move(answer);
+}
+
+void ExpectAsMeasured(const TrainedModel& model, const ModulePlan& plan) {
+  Workload workload = model.workload;
+  for (const PlannedSegment& segment : plan.segments) workload.run.segments.push_back(segment.segment);
+  const auto analysis = Study(model.imported).Ask(workload);
+  ASSERT_TRUE(analysis.ok()) << analysis.status();
+  EXPECT_EQ(plan.measured.peak_bytes, analysis->training()->peak_bytes) << plan.label;
+  EXPECT_EQ(plan.measured.recompute_flops, analysis->recompute_flops) << plan.label;
+}
+
+TEST(CallPlans, CostNoMoreThanModulesAndAsMuchAsIsProven) {
+  for (const auto& [name, batch] :
+       {std::pair("resnet18.train.ts.op17.onnx", 32), std::pair("mobilenet_v2.train.ts.op17.onnx", 32)}) {
+    const TrainedModel model = LoadTrained(name, batch);
+    const int64_t most = AnswerFor(model, Granularity::kModule, std::nullopt).baseline.peak_bytes;
+    int cheaper = 0;
+    for (const int64_t share : {80, 90}) {
+      SCOPED_TRACE(std::string(name) + " " + std::to_string(share));
+      const PlanAnswer modules = AnswerFor(model, Granularity::kModule, most * share / 100);
+      const PlanAnswer calls = AnswerFor(model, Granularity::kCall, most * share / 100);
+      ASSERT_NE(Chosen(modules), nullptr);
+      ASSERT_NE(Chosen(calls), nullptr);
+      const Measured& chosen = Chosen(calls)->measured;
+      EXPECT_LE(chosen.peak_bytes, most * share / 100);
+      EXPECT_LE(chosen.recompute_ns, Chosen(modules)->measured.recompute_ns);
+      EXPECT_GE(chosen.recompute_ns, calls.lower_bound_recompute_ns);
+      ASSERT_TRUE(calls.class_bound.has_value());
+      EXPECT_LE(calls.class_bound->cost.value_or(0), chosen.recompute_ns);
+      ExpectAsMeasured(model, *Chosen(calls));
+      cheaper += chosen.recompute_ns < Chosen(modules)->measured.recompute_ns ? 1 : 0;
+    }
+    EXPECT_EQ(cheaper, 2) << name;
+  }
+}
+
+}  // namespace
+}  // namespace onnx_mem

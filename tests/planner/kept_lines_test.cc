@@ -1,0 +1,54 @@
+#include "planner/code/kept_lines.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+namespace onnx_mem {
+namespace {
+
+using Lines = std::vector<std::pair<std::string, std::string>>;
+
+Lines LinesOf(const Segment& segment) {
+  Lines lines;
+  for (const KeptLine& line : KeptLinesOf(segment)) lines.emplace_back(line.blocks, line.calls);
+  return lines;
+}
+
+KeptCall Kept(std::string module, std::string op, int32_t nth) {
+  return {{.module = std::move(module), .op = std::move(op), .nth = nth}, {0}};
+}
+
+TEST(KeptLinesOf, BlocksThatKeepTheSameAreOneLine) {
+  Segment segment{.modules = {"h.0", "h.1", "h.2", "h.3"}, .nodes = {}};
+  for (const std::string block : {"h.0", "h.1", "h.2"}) {
+    segment.keep_calls.push_back(Kept(block + ".mlp.fc", "aten.addmm.default", 0));
+    segment.keep_calls.push_back(Kept(block, "aten.add.Tensor", 0));
+    segment.keep_calls.push_back(Kept(block, "aten.add.Tensor", 1));
+  }
+  segment.keep_calls.push_back(Kept("h.3.attn", "aten._scaled_dot_product_flash_attention.default", 0));
+  segment.keep_calls.push_back(Kept("h.3.act", "aten.mul.Tensor", 3));
+  EXPECT_EQ(LinesOf(segment),
+            (Lines{{"h.{0..2}", "addmm[mlp.fc] add#0,1"}, {"h.3", "flash_attention[attn] mul[act]#3"}}));
+}
+
+TEST(KeptDictOf, IsPythonThatNamesEveryCall) {
+  Segment segment{.modules = {"h.0", "h.1", "h.2", "h.3"}, .nodes = {}};
+  for (const std::string block : {"h.0", "h.1", "h.2"})
+    segment.keep_calls.push_back(Kept(block + ".fc", "aten.mm.default", 0));
+  segment.keep_calls.push_back(Kept("h.3", "aten.add.Tensor", 1));
+  EXPECT_EQ(KeptDictOf(segment, 2),
+            "{\n"
+            "  **{block + call: outputs for block in (f\"h.{i}\" for i in (0, 1, 2)) for call, outputs in {\n"
+            "  \".fc:aten.mm.default#0\": [0]}.items()}, \"h.3:aten.add.Tensor#1\": [0],}");
+}
+
+TEST(KeptLinesOf, ABlockThatKeepsNothingSaysSo) {
+  Segment segment{.modules = {"stem", "body"}, .nodes = {}};
+  EXPECT_TRUE(LinesOf(segment).empty());
+  segment.keep_calls = {Kept("body.conv", "aten.convolution.default", 0)};
+  EXPECT_EQ(LinesOf(segment), (Lines{{"stem", "nothing"}, {"body", "convolution[conv]"}}));
+}
+
+}  // namespace
+}  // namespace onnx_mem
