@@ -65,6 +65,7 @@ struct Analysis : PassFigures {
   int64_t parameter_bytes = 0;
   int64_t buffer_bytes = 0;
   int64_t batch = 1;
+  std::string rank;               // whose figures a training step over several cards has; "": one card's
   std::vector<Part> parts;        // in the order of every form; the first one answers
   bool batch_statistics = false;  // some layer normalizes over the batch
   std::shared_ptr<const Graph> graph =

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/analysis/kept_gradients.h"
 #include "analyzer/analysis/loop.h"
+#include "analyzer/analysis/pass_flops.h"
 #include "analyzer/analysis/segments.h"
 #include "analyzer/analysis/step_tracer.h"
 #include "analyzer/eager/engine/autograd.h"
@@ -18,6 +19,7 @@
 #include "analyzer/eager/engine/machine.h"
 #include "analyzer/eager/engine/micro_batches.h"
 #include "analyzer/eager/engine/output_loss.h"
+#include "analyzer/eager/spans/received_gradients.h"
 #include "analyzer/graph/name_pattern.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/lower/facts/parameters.h"
@@ -65,7 +67,7 @@ TensorIds LossOutputs(const Lowered& lowered) {
   return outputs;
 }
 
-TensorRef ComputeLoss(Machine& m, LossKind kind, const FrameworkGraph& graph, const Executor& executor,
+TensorRef ComputeLoss(Machine& m, LossKind kind, const Lowered& lowered, const Executor& executor,
                       const TensorIds& outputs) {
   m.recorder().SetPhase(Phase::kLoss);
   m.SetOrigin(nullptr);
@@ -75,7 +77,7 @@ TensorRef ComputeLoss(Machine& m, LossKind kind, const FrameworkGraph& graph, co
   for (TensorId id : outputs) {
     if (executor.value(id) == nullptr) continue;
     if (any && !executor.value(id)->requires_grad) continue;  // no loss is made of what nothing is learnt from
-    TensorRef one = eager::LossOfOutput(m, kind, graph, id, executor.value(id));
+    TensorRef one = eager::LossOfOutput(m, kind, lowered, id, executor.value(id));
     loss = loss == nullptr ? one : eager::AddLosses(m, loss, one);
   }
   return loss;
@@ -89,28 +91,6 @@ int64_t SavedBytes(const MemoryProgram& program) {
   return bytes;
 }
 
-absl::Status SumFlops(const MemoryProgram& program, Enacted& result) {
-  constexpr int64_t kMost = int64_t{1} << 62;  // more than an hour at 10^15 a second
-  int64_t total = 0;
-  for (const Step& step : program.steps) {
-    if (step.flops > kMost - total) {
-      return ErrorStatus(
-          absl::StatusCode::kInvalidArgument, Code::kTooLarge,
-          absl::StrCat("with step '", step.op.str(), "' there are more operations to count than any run has"),
-          {"try: a smaller --batch, --dim or --input"});
-    }
-    total += step.flops;
-    if (step.recompute) {
-      result.recompute_flops += step.flops;
-    } else if (step.phase == Phase::kBackward) {
-      result.backward_flops += step.flops;
-    } else {
-      result.forward_flops += step.flops;
-    }
-  }
-  return absl::OkStatus();
-}
-
 // Everything that is fixed while one enactment runs.
 struct Setting {
   const Lowered& lowered;
@@ -119,7 +99,16 @@ struct Setting {
   std::vector<eager::NodeRange> ranges = {};
   LossKind loss = LossKind::kNone;
   TensorIds loss_outputs = {};
+  bool sends = false;  // a pipeline's stage that is not the last
 };
+
+// The loss, and the gradient with which its backward begins where that is given.
+std::pair<TensorRef, TensorRef> LossOfStep(Machine& m, const Setting& setting, Executor& executor) {
+  if (!setting.run.training || setting.loss == LossKind::kNone) return {};
+  if (setting.loss == LossKind::kOwn) return {executor.value(setting.lowered.loss), nullptr};
+  if (setting.loss == LossKind::kGradient) return GivenGradient(m, executor, setting.loss_outputs);
+  return {ComputeLoss(m, setting.loss, setting.lowered, executor, setting.loss_outputs), nullptr};
+}
 
 void AllocateStatics(Executor& executor, const Setting& setting) {
   const Run& run = setting.run;
@@ -200,21 +189,17 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
   result.end_of_forward_bytes = m.recorder().live_bytes();
   result.saved_activation_bytes = SavedBytes(m.recorder().program());
   m.SetAutocast(run.autocast);
-  TensorRef loss, gradient;
-  if (run.training && setting.loss == LossKind::kOwn) {
-    loss = executor.value(setting.lowered.loss);
-  } else if (run.training && setting.loss == LossKind::kGradient) {
-    std::tie(loss, gradient) = GivenGradient(m, executor, setting.loss_outputs);
-  } else if (run.training && setting.loss != LossKind::kNone) {
-    loss = ComputeLoss(m, setting.loss, graph, executor, setting.loss_outputs);
-  }
+  const auto [loss, gradient] = LossOfStep(m, setting, executor);
   m.SetAutocast(std::nullopt);
   tracer.Finish();
+  result.inputs = eager::StoragesOf(executor, graph.inputs);
+  result.outputs = eager::StoragesOf(executor, graph.outputs);
   result.held_output_bytes = HoldOutputs(run, executor);
   const StepId loss_end = m.recorder().program().steps.next_id();
   if (loss != nullptr) RunBackward(m, loss, gradient);
+  if (setting.sends) eager::RunReceivedBackward(m, executor, graph.outputs);
   m.SetOrigin(nullptr);
-  m.BeginStep(loss != nullptr ? kEndOfBackward : "end of forward");
+  m.BeginStep(loss != nullptr || setting.sends ? kEndOfBackward : "end of forward");
   result.host_peak_bytes = m.recorder().host_peak_bytes();
   Parameters(m, executor, graph, result);
   gradients = KeptGradients(m, executor);
@@ -261,15 +246,18 @@ absl::StatusOr<Setting> SettingOf(const Lowered& lowered, const Run& run) {
   ASSIGN_OR_RETURN(setting.frozen, CompileAll(run.freeze, "--freeze"));
   ASSIGN_OR_RETURN(setting.ranges, SegmentRanges(lowered.graph, run));
   setting.loss_outputs = LossOutputs(lowered);
-  setting.loss = lowered.loss.valid() && run.loss == LossKind::kAuto
-                     ? LossKind::kOwn
-                     : eager::ResolveLoss(run.loss, lowered.graph, setting.loss_outputs);
+  setting.loss = LossOf(lowered, run.loss);
   RETURN_IF_ERROR(CheckFunctions(lowered, setting.ranges));
   AddOwnCheckpoints(lowered, run, setting.ranges);
   return setting;
 }
 
 }  // namespace
+
+LossKind LossOf(const Lowered& lowered, LossKind requested) {
+  if (lowered.loss.valid() && requested == LossKind::kAuto) return LossKind::kOwn;
+  return eager::ResolveLoss(requested, lowered.graph, LossOutputs(lowered));
+}
 
 absl::StatusOr<StepTrace> TraceStep(const Lowered& lowered, const Run& run) {
   ASSIGN_OR_RETURN(const Setting setting, SettingOf(lowered, run));
@@ -278,6 +266,16 @@ absl::StatusOr<StepTrace> TraceStep(const Lowered& lowered, const Run& run) {
   ASSIGN_OR_RETURN(trace.enacted, RunStep(setting, gradients, &trace));
   RETURN_IF_ERROR(VerifyProgram(trace.enacted.program));
   return trace;
+}
+
+absl::StatusOr<Enacted> EnactSendingStage(const Lowered& lowered, const Run& run) {
+  ASSIGN_OR_RETURN(Setting setting, SettingOf(lowered, run));
+  setting.loss = LossKind::kNone;
+  setting.sends = true;
+  std::vector<KeptGradient> gradients;
+  ASSIGN_OR_RETURN(Enacted result, RunStep(setting, gradients));
+  RETURN_IF_ERROR(VerifyProgram(result.program));
+  return result;
 }
 
 absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run) {

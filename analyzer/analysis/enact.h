@@ -42,6 +42,7 @@ struct Enacted : PassFigures {
   MemoryProgram program;  // parameters, buffers and inputs live throughout
   std::vector<Parameter> parameters;
   std::vector<GradientArrival> arrivals;  // of the first micro-step
+  std::vector<BufferId> inputs, outputs;  // storages of the graph's, in its order; invalid: it has none
   int64_t parameter_count = 0;
   int64_t parameter_bytes = 0;
   int64_t buffer_bytes = 0;         // running statistics and other tensors that are not trained
@@ -62,6 +63,13 @@ absl::StatusOr<Enacted> Enact(const Graph& graph, const Run& run);
 // once: Enact(graph, run) == EnactLowered(*Prepare(graph, run), run). `run` may differ between the halves in
 // `segments`, `checkpointed`, `freeze`, `requires_grad`, `hold` and `loss`; everything else is settled by Prepare.
 absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run);
+
+// What the requested loss is of this model.
+LossKind LossOf(const Lowered& lowered, LossKind requested);
+
+// The same of a pipeline's stage whose outputs are sent on: in place of a loss, the gradients of the outputs are
+// received when the backward pass begins, and held until it is done.
+absl::StatusOr<Enacted> EnactSendingStage(const Lowered& lowered, const Run& run);
 
 // What a planner that may run anything again must know beside the program: which buffers each node of the forward reads
 // and makes, and what its backward needs of them.

@@ -59,6 +59,7 @@ struct Lowered {
   // For each tensor the index of the node after which the last Python reference to it is freed: -1 where no node reads
   // or makes it, the number of nodes where the caller holds it (an output of the model).
   IdVector<TensorId, int32_t> releases;
+  bool split_logits = false;   // over ranks, which take the loss together: loss_parallel()
   bool training_form = false;  // exported in training mode: its dropouts are in the file
   std::vector<Diagnostic> diagnostics;
   std::vector<Diagnostic> plain_rewrites;  // applied, but known by a check of the file alone

@@ -35,6 +35,7 @@ enum class OpFamily : uint8_t {
   kLinearAlgebra,
   kDetection,
   kLoss,
+  kCollective,
   kDefault,
 };
 

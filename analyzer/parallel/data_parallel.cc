@@ -52,19 +52,26 @@ std::vector<TrainedParameter> WholeParameters(const Enacted& enacted) {
   return trained;
 }
 
-LocalStep WholeStep(const Enacted& enacted) { return {enacted.program, WholeParameters(enacted)}; }
+LocalStep WholeStep(const Enacted& enacted) {
+  return {{std::shared_ptr<const void>(), &enacted.program}, WholeParameters(enacted)};
+}
+
+LocalStep WholeStep(Enacted&& enacted) {
+  std::vector<TrainedParameter> trained = WholeParameters(enacted);
+  return {std::make_shared<const MemoryProgram>(std::move(enacted.program)), std::move(trained)};
+}
 
 absl::StatusOr<LocalStep> SpreadStep(const Enacted& enacted, const Run& run, const RankLayout& layout) {
-  const Strategy strategy = StrategyOf(layout.data);
-  if (strategy == nullptr) return WholeStep(enacted);
-  const int64_t ranks = layout.ranks * layout.replicas;
-  if (layout.rank && (*layout.rank < 0 || *layout.rank >= ranks)) {
+  const int64_t ranks = WorldOf(layout);
+  if (IsSpread(layout) && layout.rank && (*layout.rank < 0 || *layout.rank >= ranks)) {
     return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
                        absl::StrCat("--rank ", *layout.rank, ": there are ", ranks, " ranks, 0 to ", ranks - 1));
   }
+  const Strategy strategy = StrategyOf(layout.data);
+  if (strategy == nullptr) return WholeStep(enacted);
   const StepFacts facts = FactsOf(enacted);
   ASSIGN_OR_RETURN(LocalStep step, strategy({enacted, facts, run, layout}));
-  RETURN_IF_ERROR(VerifyProgram(step.program));
+  RETURN_IF_ERROR(VerifyProgram(*step.program));
   return step;
 }
 

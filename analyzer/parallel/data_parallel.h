@@ -5,6 +5,7 @@
 #ifndef ONNX_MEM_ANALYZER_PARALLEL_DATA_PARALLEL_H_
 #define ONNX_MEM_ANALYZER_PARALLEL_DATA_PARALLEL_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,10 @@ namespace onnx_mem {
 
 // A step before its optimizer, and what the optimizer sees.
 struct LocalStep {
-  MemoryProgram program;
+  std::shared_ptr<const MemoryProgram> program;
   std::vector<TrainedParameter> trained;
+  int64_t rank = 0;                 // whose it is
+  std::vector<int64_t> peaks = {};  // exact bytes by rank, where every rank's step was worked out
 };
 
 // What is enacted for `layout`: its strategies read a step of one micro-batch, in the type of FSDP's unsharded
@@ -34,8 +37,9 @@ absl::Status CheckUnshardedType(const Lowered& plain, DType unsharded);
 // `enacted`: EnactedRun's. `run`: as the question has it. Errors (bad-layout): no unit matches, a rank there is not.
 absl::StatusOr<LocalStep> SpreadStep(const Enacted& enacted, const Run& run, const RankLayout& layout);
 
-// The same on one card.
+// The same on one card: a view of what was enacted, which outlives it, or all that was.
 LocalStep WholeStep(const Enacted& enacted);
+LocalStep WholeStep(Enacted&& enacted);
 std::vector<TrainedParameter> WholeParameters(const Enacted& enacted);
 
 }  // namespace onnx_mem

@@ -1,6 +1,7 @@
 // DistributedDataParallel, and ZeroRedundancyOptimizer on top of it.
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <numeric>
 #include <queue>
 #include <utility>
@@ -51,8 +52,7 @@ absl::StatusOr<LocalStep> SpreadDdp(const SpreadInput& input) {
   LocalStep step = WholeStep(input.enacted);
   const int64_t broadcast_bytes = BroadcastBytes(program);
   const int32_t shift = broadcast_bytes > 0 ? 1 : 0;
-  MemoryProgram& local = step.program;
-  local = MemoryProgram();
+  MemoryProgram local;
   if (shift > 0) {
     Step sync;
     sync.op = "broadcast";
@@ -79,6 +79,7 @@ absl::StatusOr<LocalStep> SpreadDdp(const SpreadInput& input) {
     buffer.begin = MadeByAStep(buffer) ? StepId(buffer.begin.value() + shift) : StepId(0);
     local.buffers.Add(std::move(buffer));
   }
+  step.program = std::make_shared<const MemoryProgram>(std::move(local));
   return step;
 }
 
@@ -119,6 +120,7 @@ absl::StatusOr<LocalStep> SpreadZero1(const SpreadInput& input) {
     if (owner[i] == rank) own.push_back(std::move(step.trained[i]));
   }
   step.trained = std::move(own);
+  step.rank = rank;
   return step;
 }
 

@@ -1,6 +1,7 @@
 #include "analyzer/parallel/fsdp_writer.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "analyzer/graph/shape.h"
 #include "analyzer/graph/status_macros.h"
@@ -130,6 +131,7 @@ absl::StatusOr<LocalStep> SpreadFsdp(const SpreadInput& input) {
   const int64_t rank = layout.rank.value_or(0) % layout.ranks;  // the first one has most rows
   ASSIGN_OR_RETURN(const std::vector<FsdpUnit> units, UnitsOf(input.facts, layout, rank));
   LocalStep step;
+  step.rank = layout.rank.value_or(0);
   for (const FsdpUnit& unit : units) {
     for (const ShardedParameter& p : unit.parameters) {
       if (!p.trained || layout.host) continue;
@@ -139,7 +141,7 @@ absl::StatusOr<LocalStep> SpreadFsdp(const SpreadInput& input) {
           {whole.name, NumBytes(local, p.dtype).value_or(0), NumElements(local).value_or(0), p.local_dims, p.dtype});
     }
   }
-  step.program = FsdpWriter(input, units).Write();
+  step.program = std::make_shared<const MemoryProgram>(FsdpWriter(input, units).Write());
   return step;
 }
 

@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "analyzer/graph/bytes.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/parallel/fsdp_units.h"
 #include "analyzer/parallel/step_facts.h"
@@ -18,23 +20,29 @@ std::string UnitsText(const std::vector<FsdpUnit>& units) {
   return absl::StrCat(first, " to ", units.back().module, " (", units.size() - 1, ") and the root");
 }
 
-std::string RankText(const RankLayout& layout) {
-  const int64_t ranks = layout.ranks * layout.replicas;
-  if (layout.rank) return absl::StrCat("rank ", *layout.rank, " of ", ranks);
-  switch (layout.data) {
-    case DataParallel::kFsdp: return absl::StrCat("rank 0 of ", ranks, ", which needs most");
-    case DataParallel::kZero1: return absl::StrCat("the rank of ", ranks, " that needs most");
-    case DataParallel::kNone:
-    case DataParallel::kDdp: break;
-  }
-  return absl::StrCat("each of ", ranks, " ranks");
+std::string PeaksText(const LocalStep& step) {
+  return absl::StrCat(
+      "bytes alive at the peak, by rank: ",
+      absl::StrJoin(step.peaks, ", ", [](std::string* out, int64_t peak) { absl::StrAppend(out, FormatBytes(peak)); }));
+}
+
+// All ranks need the same.
+bool AreAlike(const RankLayout& layout) {
+  return !IsPipeline(layout) && (layout.data == DataParallel::kNone || layout.data == DataParallel::kDdp);
 }
 
 }  // namespace
 
-absl::StatusOr<Diagnostic> RankNote(const Enacted& enacted, const RankLayout& layout) {
+std::string RankText(const LocalStep& step, const RankLayout& layout) {
+  const int64_t ranks = WorldOf(layout);
+  if (AreAlike(layout)) return absl::StrCat("each of ", ranks, " ranks");
+  const std::string others = step.peaks.empty() ? "" : absl::StrCat("; ", PeaksText(step));
+  return absl::StrCat("rank ", step.rank, " of ", ranks, layout.rank ? "" : ", which needs most", others);
+}
+
+absl::StatusOr<Diagnostic> RankNote(const Enacted& enacted, const LocalStep& step, const RankLayout& layout) {
   Diagnostic note{.code = Code::kOneRank, .severity = Severity::kNote, .count = 1};
-  note.message = absl::StrCat("figures are of ", RankText(layout),
+  note.message = absl::StrCat("figures are of ", RankText(step, layout),
                               "; the communication library's own buffers on the device are not in them");
   if (layout.data == DataParallel::kFsdp) {
     ASSIGN_OR_RETURN(const std::vector<FsdpUnit> units, UnitsOf(FactsOf(enacted), layout, /*rank=*/0));

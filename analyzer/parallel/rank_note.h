@@ -2,15 +2,22 @@
 #ifndef ONNX_MEM_ANALYZER_PARALLEL_RANK_NOTE_H_
 #define ONNX_MEM_ANALYZER_PARALLEL_RANK_NOTE_H_
 
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "analyzer/analysis/enact.h"
 #include "analyzer/graph/diagnostic.h"
+#include "analyzer/parallel/data_parallel.h"
 #include "analyzer/run/layout.h"
 
 namespace onnx_mem {
 
-// Whose figures they are, which modules are FSDP's units, and what is not in them. `layout` is spread.
-absl::StatusOr<Diagnostic> RankNote(const Enacted& enacted, const RankLayout& layout);
+// "rank 0 of 8, which needs most". `layout` is spread, `step` that of its rank.
+std::string RankText(const LocalStep& step, const RankLayout& layout);
+
+// Whose figures they are, what the other ranks of a pipeline need, which modules are FSDP's units, and what is not in
+// the figures.
+absl::StatusOr<Diagnostic> RankNote(const Enacted& enacted, const LocalStep& step, const RankLayout& layout);
 
 }  // namespace onnx_mem
 

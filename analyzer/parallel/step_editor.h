@@ -22,7 +22,9 @@ class StepEditor {
     buffer.begin = StepId(program_.steps.next_id().value() - 1);
     return Add(std::move(buffer));
   }
-  // Gone before the step that is added next.
+  // The step that is added next.
+  StepId next() const { return program_.steps.next_id(); }
+  // Gone before it.
   void Close(BufferId id) { program_.buffers[id].end = program_.steps.next_id(); }
 
   StepId Copy(const Step& step) { return program_.steps.Add(step); }

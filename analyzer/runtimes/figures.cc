@@ -10,7 +10,7 @@
 #include "analyzer/devices/overhead.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/verify_program.h"
-#include "analyzer/parallel/data_parallel.h"
+#include "analyzer/parallel/rank_step.h"
 #include "analyzer/run/work.h"
 #include "analyzer/runtimes/library_workspace.h"
 #include "analyzer/runtimes/planned_runs.h"
@@ -49,13 +49,12 @@ ReplayScript FirstScript(const MemoryProgram& program, const LibraryCase& of) {
   return script;
 }
 
-// The same of a step that was enacted, whichever program its figures have: step 1 comes first in a training step.
-absl::StatusOr<AllocatorUsage> ReplayStep(const Enacted& enacted, const MemoryProgram& later, const LibraryCase& of,
+// The same of a step, whichever program its figures have: step 1 comes first in a training step.
+absl::StatusOr<AllocatorUsage> ReplayStep(const LocalStep& step, const MemoryProgram& later, const LibraryCase& of,
                                           const Workload& workload, const ReplayOptions& options) {
   if (!workload.run.training) return ReplayCase(later, of, /*first=*/nullptr, options);
-  ASSIGN_OR_RETURN(LocalStep local, LocalOf(enacted, workload));
   const ReplayScript first =
-      FirstScript(WithOptimizer(std::move(local.program), local.trained, workload.optimizer, /*first_step=*/true), of);
+      FirstScript(WithOptimizer(*step.program, step.trained, workload.optimizer, /*first_step=*/true), of);
   return ReplayCase(later, of, &first, options);
 }
 
@@ -82,10 +81,10 @@ absl::Status FillFigures(const Workload& workload, const ReplayScript* first, Ru
 }
 
 // Of a step without its optimizer.
-absl::StatusOr<RunFigures> StepFigures(LocalStep local, const Workload& workload) {
+absl::StatusOr<RunFigures> StepFigures(MemoryProgram program, const std::vector<TrainedParameter>& trained,
+                                       const Workload& workload) {
   RunFigures figures;
-  const std::vector<TrainedParameter>& trained = local.trained;
-  MemoryProgram first = WithOptimizer(std::move(local.program), trained, workload.optimizer, /*first_step=*/true);
+  MemoryProgram first = WithOptimizer(std::move(program), trained, workload.optimizer, /*first_step=*/true);
   figures.first_step_peak_bytes = ComputeTimeline(first).peak_bytes;
   const ReplayScript script = FirstScript(first, LibraryCasesOf(workload.allocator, workload.platform).expected);
   figures.program = std::make_shared<const MemoryProgram>(LaterStep(std::move(first), trained, workload.optimizer));
@@ -115,15 +114,19 @@ Workload WithTorchOf(const ModelInfo& info, Workload workload) {
   return workload;
 }
 
+absl::StatusOr<RunFigures> TrainingFigures(const LocalStep& step, const Workload& workload) {
+  return StepFigures(*step.program, step.trained, workload);
+}
+
 absl::StatusOr<RunFigures> TrainingFigures(const Enacted& enacted, const Workload& workload) {
-  ASSIGN_OR_RETURN(LocalStep local, LocalOf(enacted, workload));
-  return StepFigures(std::move(local), workload);
+  ASSIGN_OR_RETURN(const LocalStep local, LocalOf(enacted, workload));
+  return TrainingFigures(local, workload);
 }
 
 absl::StatusOr<RunFigures> TrainingFigures(Enacted&& enacted, const Workload& workload) {
   if (IsSpread(workload.layout)) return TrainingFigures(enacted, workload);
-  std::vector<TrainedParameter> trained = WholeParameters(enacted);
-  return StepFigures({std::move(enacted.program), std::move(trained)}, workload);
+  const std::vector<TrainedParameter> trained = WholeParameters(enacted);
+  return StepFigures(std::move(enacted.program), trained, workload);
 }
 
 absl::StatusOr<RunFigures> RecordedFigures(const Graph& graph, const std::shared_ptr<const Enacted>& later,
@@ -138,18 +141,18 @@ absl::StatusOr<RunFigures> RecordedFigures(const Graph& graph, const std::shared
 }
 
 absl::StatusOr<std::vector<int64_t>> TrainingCourse(const Enacted& enacted, const Workload& workload) {
-  ASSIGN_OR_RETURN(LocalStep local, LocalOf(enacted, workload));
-  return ComputeTimeline(
-             WithOptimizer(std::move(local.program), local.trained, workload.optimizer, /*first_step=*/false))
+  ASSIGN_OR_RETURN(const LocalStep local, LocalOf(enacted, workload));
+  return ComputeTimeline(WithOptimizer(*local.program, local.trained, workload.optimizer, /*first_step=*/false))
       .live_bytes;
 }
 
+int64_t TrainingPeak(const LocalStep& step, const Workload& workload) {
+  return LaterStepPeak(*step.program, step.trained, workload.optimizer);
+}
+
 absl::StatusOr<int64_t> TrainingPeak(const Enacted& enacted, const Workload& workload) {
-  if (!IsSpread(workload.layout)) {  // without a copy of the program
-    return LaterStepPeak(enacted.program, WholeParameters(enacted), workload.optimizer);
-  }
   ASSIGN_OR_RETURN(const LocalStep local, LocalOf(enacted, workload));
-  return LaterStepPeak(local.program, local.trained, workload.optimizer);
+  return TrainingPeak(local, workload);
 }
 
 absl::StatusOr<RunFigures> EagerInference(const ImportedModel&, const std::shared_ptr<const Enacted>& enacted,
@@ -160,7 +163,7 @@ absl::StatusOr<RunFigures> EagerInference(const ImportedModel&, const std::share
   return figures;
 }
 
-absl::Status WidenByLibraries(const Enacted& enacted, const Workload& workload, const MemoryProgram& program,
+absl::Status WidenByLibraries(const LocalStep& step, const Workload& workload, const MemoryProgram& program,
                               PeakFigures& figures) {
   if (!RuntimeOf(workload).eager) return absl::OkStatus();
   const LibraryCases cases = LibraryCasesOf(workload.allocator, workload.platform);
@@ -168,7 +171,7 @@ absl::Status WidenByLibraries(const Enacted& enacted, const Workload& workload, 
   const int64_t blocks = PeakOfBlocks(program, cases.expected);
   figures.allocated_low_bytes = std::min(figures.allocated_peak_bytes, blocks);
   if (cases.high == cases.expected) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const AllocatorUsage high, ReplayStep(enacted, program, cases.high, workload, OptionsOf(workload)));
+  ASSIGN_OR_RETURN(const AllocatorUsage high, ReplayStep(step, program, cases.high, workload, OptionsOf(workload)));
   figures.allocated_high_bytes = std::max(figures.allocated_peak_bytes, high.peak_allocated_bytes);
   const int64_t less = std::max<int64_t>(blocks - PeakOfBlocks(program, cases.low), 0);
   figures.allocated_low_bytes -= less;
@@ -196,13 +199,13 @@ void AddPlannedAhead(const Graph& graph, PeakFigures& figures) {
   figures.ideal_arena_bytes = ArenaBytes(planned);
 }
 
-absl::StatusOr<std::vector<int64_t>> AddressesOf(const Enacted& enacted, const Workload& workload,
+absl::StatusOr<std::vector<int64_t>> AddressesOf(const LocalStep& step, const Workload& workload,
                                                  const RunFigures& figures) {
   if (!RuntimeOf(workload).eager) return std::vector<int64_t>();
   ReplayOptions options = OptionsOf(workload);
   options.addresses = true;
   const LibraryCase expected = LibraryCasesOf(workload.allocator, workload.platform).expected;
-  ASSIGN_OR_RETURN(AllocatorUsage usage, ReplayStep(enacted, *figures.program, expected, workload, options));
+  ASSIGN_OR_RETURN(AllocatorUsage usage, ReplayStep(step, *figures.program, expected, workload, options));
   usage.addresses.resize(std::min(usage.addresses.size(), figures.program->buffers.size()));
   return std::move(usage.addresses);
 }
@@ -210,9 +213,10 @@ absl::StatusOr<std::vector<int64_t>> AddressesOf(const Enacted& enacted, const W
 absl::StatusOr<PeakBounds> BoundRun(const Lowered& lowered, const Workload& workload, Peak peak, LowerFor lower_for,
                                     std::vector<Diagnostic>& diagnostics) {
   const auto peak_of = [&](const Lowered& other, const Run& run) -> absl::StatusOr<int64_t> {
-    ASSIGN_OR_RETURN(const Enacted enacted, EnactLowered(other, EnactedRun(run, workload.layout)));
-    if (run.training) return TrainingPeak(enacted, workload);
-    return ComputeTimeline(enacted.program).peak_bytes;
+    ASSIGN_OR_RETURN(const Enacted enacted, EnactRank(other, EnactedPart(run, workload.layout)));
+    if (!run.training) return ComputeTimeline(enacted.program).peak_bytes;
+    ASSIGN_OR_RETURN(const LocalStep step, RankStep(other, enacted, run, workload.layout, workload.optimizer));
+    return TrainingPeak(step, workload);
   };
   return BoundPeak(lowered, workload.run, peak, lower_for, peak_of, diagnostics);
 }
@@ -228,9 +232,9 @@ absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted,
   constexpr int kStepsToSettle = 3;
   const int64_t context_bytes = ContextOf(workload.platform.card).overhead.bytes;
   if (device_bytes < context_bytes) return std::nullopt;
-  ASSIGN_OR_RETURN(LocalStep local, LocalOf(enacted, workload));
+  ASSIGN_OR_RETURN(const LocalStep local, LocalOf(enacted, workload));
   const std::vector<TrainedParameter>& trained = local.trained;
-  MemoryProgram first = WithOptimizer(std::move(local.program), trained, workload.optimizer, /*first_step=*/true);
+  MemoryProgram first = WithOptimizer(*local.program, trained, workload.optimizer, /*first_step=*/true);
   const LibraryCase libraries = LibraryCasesOf(workload.allocator, workload.platform).expected;
   const ReplayScript first_script = FirstScript(first, libraries);
   const MemoryProgram steady = LaterStep(std::move(first), trained, workload.optimizer);

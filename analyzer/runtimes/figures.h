@@ -13,6 +13,7 @@
 #include "analyzer/analysis/enact.h"
 #include "analyzer/analysis/peak_bounds.h"
 #include "analyzer/onnx/build/import.h"
+#include "analyzer/parallel/data_parallel.h"
 
 namespace onnx_mem {
 
@@ -20,12 +21,13 @@ namespace onnx_mem {
 Workload WithTorchOf(const ModelInfo& info, Workload workload);
 
 // What is expected of a training step: the low and high ends are those of the CUDA context alone.
+absl::StatusOr<RunFigures> TrainingFigures(const LocalStep& step, const Workload& workload);
 absl::StatusOr<RunFigures> TrainingFigures(const Enacted& enacted, const Workload& workload);
 absl::StatusOr<RunFigures> TrainingFigures(Enacted&& enacted, const Workload& workload);
 
 // Moves the ends to what they are whatever the libraries take as workspaces. `program` and `figures` are those of
-// `enacted`.
-absl::Status WidenByLibraries(const Enacted& enacted, const Workload& workload, const MemoryProgram& program,
+// `step`; of an inference no step is read.
+absl::Status WidenByLibraries(const LocalStep& step, const Workload& workload, const MemoryProgram& program,
                               PeakFigures& figures);
 // And to what they are whatever the file leaves open: that moves what the card holds as it moves the peak.
 void WidenByFile(const PeakBounds& bounds, PeakFigures& figures);
@@ -33,8 +35,8 @@ void WidenByFile(const PeakBounds& bounds, PeakFigures& figures);
 // What a runtime that plans ahead would take for the same inference.
 void AddPlannedAhead(const Graph& graph, PeakFigures& figures);
 
-// Where the allocator puts every buffer of `figures`, which are those of `enacted`; empty where it keeps no addresses.
-absl::StatusOr<std::vector<int64_t>> AddressesOf(const Enacted& enacted, const Workload& workload,
+// Where the allocator puts every buffer of `figures`, which are those of `step`; empty where it keeps no addresses.
+absl::StatusOr<std::vector<int64_t>> AddressesOf(const LocalStep& step, const Workload& workload,
                                                  const RunFigures& figures);
 
 // The interval of `figures`' peak (peak_bounds.h). `lowered` is lower_for(workload.run), which says of one run alone.
@@ -51,6 +53,7 @@ absl::StatusOr<RunFigures> RecordedFigures(const Graph& graph, const std::shared
 absl::StatusOr<std::vector<int64_t>> TrainingCourse(const Enacted& enacted, const Workload& workload);
 
 // The exact peak of the steady training step alone.
+int64_t TrainingPeak(const LocalStep& step, const Workload& workload);
 absl::StatusOr<int64_t> TrainingPeak(const Enacted& enacted, const Workload& workload);
 
 // The same step on a card that has no more than `device_bytes` for the process (or with

@@ -13,6 +13,7 @@
 #include "analyzer/assume/table/margins.h"
 #include "analyzer/eager/engine/output_loss.h"
 #include "analyzer/exported/source_trace.h"
+#include "analyzer/parallel/schedules.h"
 #include "analyzer/runtimes/runtime.h"
 
 namespace onnx_mem {
@@ -102,6 +103,11 @@ std::string FsdpText(const RankLayout& layout) {
 
 std::string HsdpText(const RankLayout& layout) {
   return layout.replicas > 1 ? absl::StrCat(layout.replicas, "x", layout.ranks, UnitsText(layout)) : "";
+}
+
+std::string TensorText(const RankLayout& layout) {
+  if (!IsTensorParallel(layout)) return "";
+  return absl::StrCat(layout.tensor.ranks, layout.tensor.plan.empty() ? "" : ", by a plan");
 }
 
 std::string ReshardText(const RankLayout& layout) {

@@ -125,7 +125,9 @@ absl::StatusOr<Shared<Lowered>> Study::Lower(const Bindings& bindings, const Run
 }
 
 absl::StatusOr<Shared<Enacted>> Study::Enact(const Workload& workload) {
-  RunKey key{workload.bindings, EnactedRun(OneRun(workload).run, workload.layout)};
+  const Run run = OneRun(workload).run;
+  ASSIGN_OR_RETURN(Bindings bindings, EnactedBindings(workload));
+  EnactedKey key{std::move(bindings), EnactedPart(run, workload.layout)};
   if (const auto* known = enacted_.Find(key)) return *known;
   ASSIGN_OR_RETURN(const std::shared_ptr<Imported> imported, ImportOf(key.bindings));
   if (IsRecordedStep(imported->model->graph)) {
@@ -134,11 +136,11 @@ absl::StatusOr<Shared<Enacted>> Study::Enact(const Workload& workload) {
     return enacted_.Keep(std::move(key), std::make_shared<const Enacted>(std::move(recorded)));
   }
   if (workload.layout.unsharded_type && workload.layout.unsharded_type != DType::kFloat32) {
-    ASSIGN_OR_RETURN(const Shared<Lowered> plain, Lower(key.bindings, OneRun(workload).run));
+    ASSIGN_OR_RETURN(const Shared<Lowered> plain, Lower(key.bindings, run));
     RETURN_IF_ERROR(CheckUnshardedType(*plain, *workload.layout.unsharded_type));
   }
-  ASSIGN_OR_RETURN(const Shared<Lowered> lowered, Lower(key.bindings, key.run));
-  ASSIGN_OR_RETURN(Enacted enacted, EnactLowered(*lowered, key.run));
+  ASSIGN_OR_RETURN(const Shared<Lowered> lowered, Lower(key.bindings, key.part.run));
+  ASSIGN_OR_RETURN(Enacted enacted, EnactRank(*lowered, key.part));
   ++enactments_;
   return enacted_.Keep(std::move(key), std::make_shared<const Enacted>(std::move(enacted)));
 }
@@ -147,13 +149,20 @@ absl::StatusOr<Shared<RunFigures>> Study::Figures(const Workload& workload) {
   ASSIGN_OR_RETURN(const Shared<ImportedModel> model, Import(workload.bindings));
   Workload key = WithTorchOf(model->info, OneRun(workload));
   if (const auto* known = figures_.Find(key)) return *known;
-  ASSIGN_OR_RETURN(const Shared<Enacted> enacted, Enact(key));
   if (IsRecordedStep(model->graph)) {
+    ASSIGN_OR_RETURN(const Shared<Enacted> enacted, Enact(key));
     ASSIGN_OR_RETURN(RunFigures recorded, RecordedFigures(model->graph, enacted, key));
     return figures_.Keep(std::move(key), std::make_shared<const RunFigures>(std::move(recorded)));
   }
-  ASSIGN_OR_RETURN(RunFigures figures,
-                   key.run.training ? TrainingFigures(*enacted, key) : RuntimeOf(key).inference(*model, enacted, key));
+  const auto inference = [&]() -> absl::StatusOr<RunFigures> {
+    ASSIGN_OR_RETURN(const Shared<Enacted> enacted, Enact(key));
+    return RuntimeOf(key).inference(*model, enacted, key);
+  };
+  const auto training = [&]() -> absl::StatusOr<RunFigures> {
+    ASSIGN_OR_RETURN(const Shared<LocalStep> step, Local(key));
+    return TrainingFigures(*step, key);
+  };
+  ASSIGN_OR_RETURN(RunFigures figures, key.run.training ? training() : inference());
   return figures_.Keep(std::move(key), std::make_shared<const RunFigures>(std::move(figures)));
 }
 
@@ -163,8 +172,11 @@ absl::StatusOr<int64_t> Study::PeakBytes(const Workload& workload) {
     ASSIGN_OR_RETURN(const Shared<RunFigures> figures, Figures(one));
     return figures->peak_bytes;
   }
+  if (one.run.training) {
+    ASSIGN_OR_RETURN(const Shared<LocalStep> step, Local(one));
+    return TrainingPeak(*step, one);
+  }
   ASSIGN_OR_RETURN(const Shared<Enacted> enacted, Enact(one));
-  if (one.run.training) return TrainingPeak(*enacted, one);
   return ComputeTimeline(enacted->program).peak_bytes;
 }
 
@@ -173,14 +185,19 @@ absl::Status Study::Widen(const Workload& workload, Ends ends, const MemoryProgr
   if (!RuntimeOf(workload).eager) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::shared_ptr<Imported> imported, ImportOf(workload.bindings));
   const Workload own = WithTorchOf(imported->model->info, workload);
-  ASSIGN_OR_RETURN(const Shared<Enacted> enacted, Enact(own));
-  RETURN_IF_ERROR(WidenByLibraries(*enacted, own, program, figures));
+  Shared<LocalStep> step = std::make_shared<const LocalStep>();
+  if (own.run.training) {
+    ASSIGN_OR_RETURN(step, Local(own));
+  }
+  RETURN_IF_ERROR(WidenByLibraries(*step, own, program, figures));
   if (ends == Ends::kOfLibraries || IsRecordedStep(imported->model->graph)) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const Shared<Lowered> lowered, Lower(own.bindings, EnactedRun(own.run, own.layout)));
+  ASSIGN_OR_RETURN(const Bindings bindings, EnactedBindings(own));
+  ASSIGN_OR_RETURN(const std::shared_ptr<Imported> enacted, ImportOf(bindings));
+  ASSIGN_OR_RETURN(const Shared<Lowered> lowered, Lower(bindings, EnactedRun(own.run, own.layout)));
   constexpr size_t kMostNodes = 20'000;  // a second's work; of more the interval is not known
   if (own.run.training && lowered->graph.nodes.size() > kMostNodes) return absl::OkStatus();
   const auto lower_for = [&](const Run& run) {
-    return LowerFound(imported->model->graph, imported->source, EnactedRun(run, own.layout));
+    return LowerFound(enacted->model->graph, enacted->source, EnactedRun(run, own.layout));
   };
   ASSIGN_OR_RETURN(const PeakBounds bounds, BoundRun(*lowered, own, peak, lower_for, diagnostics));
   WidenByFile(bounds, figures);
@@ -211,7 +228,9 @@ absl::Status Study::AddTraining(const Workload& workload, Analysis& analysis) {
   analysis.parts.push_back({kTrainingPart, WithAtLeast(at_least, std::move(figures))});
   WarnIfNothingIsTrained(one.run, *enacted, analysis.diagnostics);
   if (IsSpread(one.layout)) {
-    ASSIGN_OR_RETURN(Diagnostic note, RankNote(*enacted, one.layout));
+    ASSIGN_OR_RETURN(const Shared<LocalStep> step, Local(one));
+    ASSIGN_OR_RETURN(Diagnostic note, RankNote(*enacted, *step, one.layout));
+    ASSIGN_OR_RETURN(analysis.rank, WhoseFigures(one));
     analysis.diagnostics.push_back(std::move(note));
   }
   ASSIGN_OR_RETURN(const Shared<ImportedModel> model, Import(one.bindings));
@@ -279,9 +298,12 @@ absl::Status Study::AddAddresses(const Workload& workload, Analysis& analysis) {
   ASSIGN_OR_RETURN(const Shared<ImportedModel> model, Import(workload.bindings));
   for (Part& part : analysis.parts) {
     const Workload one = WithTorchOf(model->info, OneRun(workload, ModeOf(part)));
-    ASSIGN_OR_RETURN(const Shared<Enacted> enacted, Enact(one));
+    Shared<LocalStep> step = std::make_shared<const LocalStep>();
+    if (one.run.training) {
+      ASSIGN_OR_RETURN(step, Local(one));
+    }
     auto drawn = std::make_shared<RunFigures>(*part.figures);
-    ASSIGN_OR_RETURN(drawn->addresses, AddressesOf(*enacted, one, *drawn));
+    ASSIGN_OR_RETURN(drawn->addresses, AddressesOf(*step, one, *drawn));
     part.figures = std::move(drawn);
   }
   return absl::OkStatus();

@@ -22,6 +22,7 @@
 #include "analyzer/analysis/enact.h"
 #include "analyzer/devices/verdict.h"
 #include "analyzer/onnx/build/import.h"
+#include "analyzer/parallel/rank_step.h"
 #include "analyzer/prepare/source.h"
 #include "analyzer/study/memo.h"
 
@@ -44,7 +45,10 @@ class Study {
   // the training step, or the inference where its mode is kInference. Errors: those of the hops themselves.
   absl::StatusOr<Shared<ImportedModel>> Import(const Bindings& bindings);
   absl::StatusOr<Shared<Lowered>> Lower(const Bindings& bindings, const Run& run);
+  // Of a pipeline: the whole model, for one micro-batch.
   absl::StatusOr<Shared<Enacted>> Enact(const Workload& workload);
+  // A training step before its optimizer: of one rank where it is spread.
+  absl::StatusOr<Shared<LocalStep>> Local(const Workload& workload);
   absl::StatusOr<Shared<RunFigures>> Figures(const Workload& workload);
 
   // The exact peak alone, which costs no replay of the allocator.
@@ -75,10 +79,19 @@ class Study {
     Run run;
     friend bool operator==(const RunKey&, const RunKey&) = default;
   };
+  struct EnactedKey {
+    Bindings bindings;
+    EnactedLayout part;
+    friend bool operator==(const EnactedKey&, const EnactedKey&) = default;
+  };
   enum class Ends { kOfLibraries, kOfFile };  // what moves the ends of a training step's range
 
   absl::StatusOr<std::shared_ptr<Imported>> ImportOf(const Bindings& bindings);
+  // What is enacted at once: of a pipeline one micro-batch.
+  absl::StatusOr<Bindings> EnactedBindings(const Workload& workload);
   absl::Status AddTraining(const Workload& workload, Analysis& analysis);
+  // "rank 0 of 8, which needs most; rank 7: 12 MiB less alive".
+  absl::StatusOr<std::string> WhoseFigures(const Workload& workload);
   absl::Status AddInference(const Workload& workload, Analysis& analysis);
   absl::Status Widen(const Workload& workload, Ends ends, const MemoryProgram& program, Peak peak,
                      std::vector<Diagnostic>& diagnostics, PeakFigures& figures);
@@ -88,7 +101,8 @@ class Study {
   std::shared_ptr<Imported> only_import_;  // or null
   Memo<Bindings, std::shared_ptr<Imported>> imports_;
   Memo<RunKey, Shared<Lowered>> lowerings_;  // by what EnactLowered alone does not read
-  Memo<RunKey, Shared<Enacted>> enacted_;
+  Memo<EnactedKey, Shared<Enacted>> enacted_;
+  Memo<Workload, Shared<LocalStep>> locals_;
   Memo<Workload, Shared<RunFigures>> figures_;
   int64_t enactments_ = 0;
 };

@@ -79,6 +79,18 @@ absl::StatusOr<Sweep> AnalyzeBatches(Study& study, Workload workload, const Opti
   return sweep;
 }
 
+// The training step over other numbers of ranks, of that which needs most.
+absl::Status AddMoreRanks(Study& study, Workload workload, const Options& options, RunSummary& run) {
+  workload.mode = Mode::kTraining;
+  workload.bindings.batch = BatchesOf(options).front();
+  for (const int64_t ranks : options.more_ranks) {
+    workload.layout.ranks = ranks;
+    ASSIGN_OR_RETURN(const Need need, study.NeedOf(workload));
+    run.by_ranks.emplace_back(ranks, need);
+  }
+  return absl::OkStatus();
+}
+
 // The same batches on another card: its figures alone.
 absl::StatusOr<std::vector<RunSummary>> RunsOnCard(Study& study, const Workload& workload, const Options& options,
                                                    const Card& card) {
@@ -257,6 +269,7 @@ absl::StatusOr<Answer> AnswerAnalyze(const Options& requested, const OpenModels&
   }
   const auto study = std::make_shared<Study>(file);
   ASSIGN_OR_RETURN(Sweep sweep, AnalyzeBatches(*study, workload, options, lines_alone ? nullptr : &clock));
+  RETURN_IF_ERROR(AddMoreRanks(*study, workload, options, sweep.runs.front()));
   ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsOfRuns(*study, workload, options, cards, sweep.runs));
   Analysis& analysis = *sweep.first;
   RETURN_IF_ERROR(AddFindings(*study, workload, requested, options, file, clock, analysis));

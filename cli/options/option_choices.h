@@ -26,6 +26,18 @@ inline constexpr auto kRunTypes = std::to_array<Choice<std::optional<DType>>>({{
 inline constexpr auto kAutocasts = std::to_array<Choice<std::optional<DType>>>(
     {{"none", std::nullopt, "off no"}, {"fp16", DType::kFloat16, kFp16Names}, {"bf16", DType::kBFloat16, kBf16Names}});
 inline constexpr auto kSyncs = std::to_array<Choice<bool>>({{"last", false}, {"every", true}});
+inline constexpr auto kSchedules =
+    std::to_array<Choice<PipelineSchedule>>({{"gpipe", PipelineSchedule::kGpipe},
+                                             {"1f1b", PipelineSchedule::k1F1B},
+                                             {"interleaved-1f1b", PipelineSchedule::kInterleaved1F1B, "interleaved"},
+                                             {"interleaved-zb", PipelineSchedule::kInterleavedZeroBubble, "zb"}});
+inline constexpr auto kTensorStyles =
+    std::to_array<Choice<TensorStyle>>({{"colwise", TensorStyle::kColwise},
+                                        {"rowwise", TensorStyle::kRowwise},
+                                        {"colwise_rep", TensorStyle::kGathered},
+                                        {"embedding_rowwise", TensorStyle::kEmbedding},
+                                        {"sequence", TensorStyle::kSequence},
+                                        {"gather_input", TensorStyle::kGatherInput}});
 inline constexpr auto kLayoutTypes =
     std::to_array<Choice<std::optional<DType>>>({{"own", std::nullopt},
                                                  {"fp32", DType::kFloat32, kFp32Names},

@@ -100,6 +100,14 @@ constexpr OptionSetter Flag(At) {
 }
 
 template <class At>
+constexpr OptionSetter FlagOff(At) {
+  return Value<Given>([](Given, Options& options) {
+    At{}(options) = false;
+    return absl::OkStatus();
+  });
+}
+
+template <class At>
 constexpr OptionSetter Text(At) {
   return Value<std::string_view>([](std::string_view text, Options& options) {
     At{}(options) = std::string(text);

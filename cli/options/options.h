@@ -39,6 +39,8 @@ struct Options {
   bool device_given = false;
   Runtime runtime = Runtime::kByFile;
   std::vector<int64_t> batches;              // empty: the file's own, else 1
+  std::vector<int64_t> more_ranks;           // --fsdp 2,4,8: those behind the first
+  int64_t global_batch = 0;                  // --global-batch: of all data-parallel ranks; 0: not given
   std::string plan_file;                     // --plan: segments to apply
   std::optional<std::vector<Segment>> plan;  // what it says, once it is read
 

@@ -103,6 +103,20 @@ void WriteBreakdown(JsonWriter& json, const PartSummary& part, FigureOf of) {
   json.EndObject();
 }
 
+void WriteByRanks(JsonWriter& json, const RunSummary& run) {
+  if (run.by_ranks.empty()) return;
+  json.Key("ranks").BeginArray();
+  for (const auto& [ranks, need] : run.by_ranks) {
+    json.BeginObject(Layout::kOneLine);
+    json.Key("ranks").Int(ranks);
+    json.Key("device_bytes").Int(need.expected_bytes);
+    json.Key("device_interval_bytes").BeginArray(Layout::kOneLine).Int(need.low_bytes).Int(need.high_bytes);
+    json.EndArray();
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
 void WriteRuns(JsonWriter& json, const Report& report, bool card_named) {
   const std::vector<Limit>& limits = LimitsOf(report);
   json.Key("runs").BeginArray();
@@ -110,6 +124,7 @@ void WriteRuns(JsonWriter& json, const Report& report, bool card_named) {
     json.BeginObject();
     json.Key("batch").Int(run.batch);
     for (const PartOfRun& which : kPartsOfRun) WritePart(json, run, which, limits);
+    WriteByRanks(json, run);
     json.Key("flops").BeginObject(Layout::kOneLine);
     WritePasses(json, "flops", run);
     json.Key("macs").Int(run.forward_flops / 2);

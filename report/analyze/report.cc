@@ -103,6 +103,7 @@ RunSummary Summarize(const Analysis& analysis, const Clock* clock) {
   RunSummary run;
   static_cast<PassFigures&>(run) = analysis;
   run.batch = analysis.batch;
+  run.rank = analysis.rank;
   if (analysis.training()) run.training = SummarizePart(*analysis.training(), clock);
   if (analysis.inference()) run.inference = SummarizePart(*analysis.inference(), clock);
   return run;

@@ -58,6 +58,8 @@ struct PartSummary : PeakFigures {
 
 struct RunSummary : PassFigures {
   int64_t batch = 1;
+  std::string rank;                                // Analysis::rank
+  std::vector<std::pair<int64_t, Need>> by_ranks;  // what the training step needs over other numbers of ranks
   std::optional<PartSummary> training;
   std::optional<PartSummary> inference;
   bool with_plan = false;  // recompute_flops is reported

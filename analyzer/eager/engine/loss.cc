@@ -74,6 +74,41 @@ TensorRef CrossEntropy(Machine& m, const TensorRef& logits, size_t class_axis) {
   return NllLoss(m, log_probabilities);
 }
 
+// torch/distributed/tensor/parallel/loss.py: one number per row is exchanged, all else is of the rank's classes.
+TensorRef SplitCrossEntropy(Machine& m, const TensorRef& logits) {
+  const TensorRef x = Reshape(m, logits, Dims{NumRows(logits->dims), logits->dims.back()});
+  NodeRef node = m.MakeNode("LogSoftmaxBackward0", {x});
+  const Dims rows = {x->dims[0], 1};
+  TensorRef log_probabilities;
+  {
+    TensorRef largest = m.New("amax", rows, x->dtype);
+    largest = m.New("all_reduce", rows, x->dtype);
+    const TensorRef shifted = m.NewLike("sub", *x);
+    TensorRef sum;
+    {
+      const TensorRef powers = m.NewLike("exp", *shifted);
+      sum = m.New("sum", rows, x->dtype);
+    }
+    sum = m.New("all_reduce", rows, x->dtype);
+    sum = m.New("log", rows, x->dtype);
+    log_probabilities = m.NewLike("sub", *shifted);
+  }
+  node.Save(log_probabilities);
+  const TensorRef loss = m.New("nll_loss_forward", Dims{}, x->dtype);
+  node.Output(loss);
+  node.Formula([](Backward& b) {
+    const TensorRef saved = b.saved(0);
+    const TensorRef update = b.m.NewLike("zeros_like", *saved);
+    TensorRef gradient;
+    {
+      const TensorRef powers = b.m.NewLike("exp", *saved);
+      gradient = b.m.NewLike("add", *saved);
+    }
+    b.result(0, b.m.NewLike("mul", *gradient));
+  });
+  return loss;
+}
+
 TensorRef MseLoss(Machine& m, const TensorRef& output) {
   const TensorRef x = m.AutocastHigh(output);
   NodeRef node = m.MakeNode("MseLossBackward0", {x});

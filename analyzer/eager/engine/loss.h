@@ -12,6 +12,8 @@ namespace onnx_mem::eager {
 // F.cross_entropy with mean reduction; classes stand in dimension `class_axis` of `logits`. Classes that stand last are
 // flattened to [rows, classes] first, as training scripts write it. Gives the scalar loss.
 TensorRef CrossEntropy(Machine& m, const TensorRef& logits, size_t class_axis);
+// The same of logits whose classes, in the last dimension, are split over ranks: loss_parallel().
+TensorRef SplitCrossEntropy(Machine& m, const TensorRef& logits);
 // F.mse_loss against a target of the output's shape; in float32 under autocast.
 TensorRef MseLoss(Machine& m, const TensorRef& output);
 TensorRef SumLoss(Machine& m, const TensorRef& output);

@@ -65,6 +65,8 @@
 //                {axes} complex polar abs_of_complex; views: conj view_as_real view_as_complex
 //   matrices     det logdet inverse
 //   detection    roi_align (features, boxes) roi_pool deform_conv (x, weight, offset, bias?, mask?)
+//   collective   (tensor parallelism) all_reduce_gradient all_reduce all_gather {axis, reduces} reduce_scatter {axis}
+//                split_embedding (rows of the table, indices) {rows}
 //   default      opaque {workspace_bytes} (a loop or branch run as one step)
 //                custom_function {saves: inputs|nothing, workspace_bytes} (an autograd.Function of the model's code)
 //                "assumed": new outputs, saves its inputs, one gradient per input; label `assumed`

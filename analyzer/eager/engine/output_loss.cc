@@ -95,11 +95,12 @@ int64_t TargetBytes(LossKind loss, const FrameworkGraph& graph, TensorId output,
   return Quotient(elements, classes) * 8;
 }
 
-TensorRef LossOfOutput(Machine& m, LossKind kind, const FrameworkGraph& graph, TensorId id, const TensorRef& value) {
+TensorRef LossOfOutput(Machine& m, LossKind kind, const Lowered& lowered, TensorId id, const TensorRef& value) {
   if (value->dims.empty()) return value;
   switch (kind) {
     case LossKind::kMean: return MeanLoss(m, value);
-    case LossKind::kCrossEntropy: return CrossEntropy(m, value, ClassAxis(graph, id));
+    case LossKind::kCrossEntropy:
+      return lowered.split_logits ? SplitCrossEntropy(m, value) : CrossEntropy(m, value, ClassAxis(lowered.graph, id));
     case LossKind::kMse: return MseLoss(m, value);
     default: return SumLoss(m, value);
   }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analyzer/eager/engine/machine.h"
-#include "analyzer/graph/framework_graph.h"
+#include "analyzer/graph/lowered.h"
 #include "analyzer/run/run.h"
 
 namespace onnx_mem::eager {
@@ -24,8 +24,8 @@ LossKind ResolveLoss(LossKind requested, const FrameworkGraph& graph, const Tens
 // Bytes of the target: class numbers (int64) for cross entropy, a tensor of the output's shape for MSE, else 0.
 int64_t TargetBytes(LossKind loss, const FrameworkGraph& graph, TensorId output, bool autocast);
 
-// `value` is the output `id` of `graph`; gives the scalar loss. A scalar output is the model's own loss.
-TensorRef LossOfOutput(Machine& m, LossKind kind, const FrameworkGraph& graph, TensorId id, const TensorRef& value);
+// `value` is the output `id` of the graph; gives the scalar loss. A scalar output is the model's own loss.
+TensorRef LossOfOutput(Machine& m, LossKind kind, const Lowered& lowered, TensorId id, const TensorRef& value);
 
 }  // namespace onnx_mem::eager
 

@@ -35,6 +35,7 @@ std::span<const OpRow> ComplexViewOps();
 std::span<const OpRow> LinearAlgebraOps();
 std::span<const OpRow> DetectionOps();
 std::span<const OpRow> LossOps();  // in engine/loss.cc
+std::span<const OpRow> CollectiveOps();
 std::span<const OpRow> DefaultOps();
 
 }  // namespace onnx_mem::eager

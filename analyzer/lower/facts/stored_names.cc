@@ -129,7 +129,7 @@ const NamedCall* RowOfName(std::string_view name) {
   return row != kNamedCalls.end() ? row : nullptr;
 }
 
-bool Names(std::string_view name, Gives what) {
+bool NameGives(std::string_view name, Gives what) {
   const NamedCall* row = RowOfName(name);
   return row != nullptr && row->gives == what;
 }
@@ -155,9 +155,9 @@ std::string_view FoldedCall(std::string_view name) {
   return row != nullptr && row->folded ? row->name : std::string_view();
 }
 
-bool NamesView(std::string_view name) { return Names(name, Gives::kView); }
-bool NamesConversion(std::string_view name) { return Names(name, Gives::kConversion); }
-bool NamesTable(std::string_view name) { return Names(name, Gives::kTable); }
+bool NamesView(std::string_view name) { return NameGives(name, Gives::kView); }
+bool NamesConversion(std::string_view name) { return NameGives(name, Gives::kConversion); }
+bool NamesTable(std::string_view name) { return NameGives(name, Gives::kTable); }
 
 bool IsResultName(std::string_view name) {
   return (absl::StartsWith(View(name), "val_") && AllDigits(name.substr(4))) || !FoldedCall(name).empty();

@@ -107,27 +107,27 @@ RankLayout Fsdp(int64_t ranks, std::string units) {
 // Shards of 16 bytes each: b.w has 3 rows, of which each rank has room for 2. Whole, both take 32.
 TEST(Fsdp, GathersEachUnitBeforeItRuns) {
   const LocalStep local = SpreadOrDie(TwoLayers(), Fsdp(2, "[ab]"));
-  EXPECT_EQ(LinesOf(local.program), (std::vector<std::string>{
-                                        "72 all_gather a",
-                                        "104 split_with_sizes_copy a",
-                                        "112 mm a",
-                                        "112 all_gather b",             // a's gathered buffer is still there
-                                        "112 split_with_sizes_copy b",  // and gone
-                                        "120 mm b",
-                                        "60 mean",
-                                        "68 mean backward",
-                                        "100 all_gather b",
-                                        "132 split_with_sizes_copy b",
-                                        "132 all_gather a",  // ahead of its backward
-                                        "164 mm backward b",
-                                        "164 chunk_cat b",
-                                        "156 reduce_scatter b",
-                                        "180 split_with_sizes_copy a",
-                                        "180 mm backward a",
-                                        "132 chunk_cat a",
-                                        "116 reduce_scatter a",
-                                        "84 end of backward",
-                                    }));
+  EXPECT_EQ(LinesOf(*local.program), (std::vector<std::string>{
+                                         "72 all_gather a",
+                                         "104 split_with_sizes_copy a",
+                                         "112 mm a",
+                                         "112 all_gather b",             // a's gathered buffer is still there
+                                         "112 split_with_sizes_copy b",  // and gone
+                                         "120 mm b",
+                                         "60 mean",
+                                         "68 mean backward",
+                                         "100 all_gather b",
+                                         "132 split_with_sizes_copy b",
+                                         "132 all_gather a",  // ahead of its backward
+                                         "164 mm backward b",
+                                         "164 chunk_cat b",
+                                         "156 reduce_scatter b",
+                                         "180 split_with_sizes_copy a",
+                                         "180 mm backward a",
+                                         "132 chunk_cat a",
+                                         "116 reduce_scatter a",
+                                         "84 end of backward",
+                                     }));
   ASSERT_EQ(local.trained.size(), 2u);  // of rank 0: 2 of 4 rows and 2 of 3
   EXPECT_EQ(local.trained[0].elements, 4);
   EXPECT_EQ(local.trained[1].elements, 4);
@@ -146,7 +146,7 @@ TEST(Fsdp, TheLastRankHasNoMoreThanItsOwnRows) {
 // Nothing before b is trained: its backward ends with that of the step.
 TEST(Fsdp, AUnitWhoseInputsNeedNoGradientIsReducedAtTheEnd) {
   const std::vector<std::string> lines =
-      LinesOf(SpreadOrDie(TwoLayers(/*first_trained=*/false), Fsdp(2, "[ab]")).program);
+      LinesOf(*SpreadOrDie(TwoLayers(/*first_trained=*/false), Fsdp(2, "[ab]")).program);
   const std::vector<std::string> end(lines.end() - 3, lines.end());
   EXPECT_EQ(end, (std::vector<std::string>{"108 chunk_cat b", "100 reduce_scatter b", "68 end of backward"}));
 }
@@ -154,7 +154,7 @@ TEST(Fsdp, AUnitWhoseInputsNeedNoGradientIsReducedAtTheEnd) {
 // Under no_sync whole gradients stay: 56 bytes, to which the last micro-batch's are added one by one.
 TEST(Fsdp, GradientsOfEarlierMicroBatchesStayWhole) {
   const LocalStep local = SpreadOrDie(TwoLayers(), Fsdp(2, "[ab]"), /*accumulate=*/2);
-  const std::vector<std::string> lines = LinesOf(local.program);
+  const std::vector<std::string> lines = LinesOf(*local.program);
   int64_t reductions = 0;
   for (const std::string& line : lines) reductions += line.find("reduce_scatter") != std::string::npos ? 1 : 0;
   EXPECT_EQ(reductions, 2);
@@ -165,7 +165,7 @@ TEST(Fsdp, ReshardNoKeepsUnitsWholeThroughTheBackward) {
   RankLayout layout = Fsdp(2, "[ab]");
   layout.reshard = Reshard::kNo;
   int64_t gathers = 0;
-  for (const Step& step : SpreadOrDie(TwoLayers(), layout).program.steps) gathers += step.op == "all_gather" ? 1 : 0;
+  for (const Step& step : SpreadOrDie(TwoLayers(), layout).program->steps) gathers += step.op == "all_gather" ? 1 : 0;
   EXPECT_EQ(gathers, 2);
 }
 
@@ -181,7 +181,7 @@ TEST(Ddp, HasBucketsOfAllGradients) {
   layout.ranks = 8;
   const Enacted e = TwoLayers();
   const std::vector<int64_t> one = ComputeTimeline(e.program).live_bytes;
-  const std::vector<int64_t> ddp = ComputeTimeline(SpreadOrDie(e, layout).program).live_bytes;
+  const std::vector<int64_t> ddp = ComputeTimeline(*SpreadOrDie(e, layout).program).live_bytes;
   ASSERT_EQ(ddp.size(), one.size());
   for (size_t i = 0; i < one.size(); ++i) EXPECT_EQ(ddp[i], one[i] + 56) << i;
 }
@@ -192,7 +192,7 @@ TEST(Ddp, BucketViewsTakeTheGradientsPlace) {
   layout.data = DataParallel::kDdp;
   layout.ranks = 8;
   layout.bucket_view = true;
-  const std::vector<int64_t> live = ComputeTimeline(SpreadOrDie(TwoLayers(), layout).program).live_bytes;
+  const std::vector<int64_t> live = ComputeTimeline(*SpreadOrDie(TwoLayers(), layout).program).live_bytes;
   // Parameters, x, y, the loss, buckets.
   EXPECT_EQ(live.back(), 56 + 8 + 8 + 4 + 56);
 }

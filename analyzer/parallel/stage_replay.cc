@@ -1,0 +1,290 @@
+#include "analyzer/parallel/stage_replay.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "analyzer/memory/made_by_a_step.h"
+
+namespace onnx_mem {
+namespace {
+
+bool Contains(const std::vector<BufferId>& ids, BufferId id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+}  // namespace
+
+StageReplay::StageReplay(const StageProgram& stage, const PipelineLayout& layout, StepEditor& editor)
+    : stage_(stage),
+      program_(stage.enacted.program),
+      layout_(layout),
+      editor_(editor),
+      end_(program_.steps.next_id().value()),
+      first_weight_(end_),
+      lives_(program_.buffers.size(), Life::kProgram),
+      born_(program_.steps.size()),
+      dying_(program_.steps.size() + 1),
+      arriving_(program_.steps.size()),
+      makes_weight_(program_.steps.size(), false),
+      kept_for_weights_(program_.buffers.size(), false) {
+  const auto backward = std::find_if(program_.steps.begin(), program_.steps.end(),
+                                     [](const Step& step) { return step.phase == Phase::kBackward; });
+  split_ = static_cast<int32_t>(backward - program_.steps.begin());
+  Classify();
+  FindWeightSteps();
+  micro_batches_.resize(static_cast<size_t>(MicroBatchesOf(layout)));
+  for (MicroBatch& micro_batch : micro_batches_) micro_batch.at.resize(program_.buffers.size());
+}
+
+void StageReplay::Classify() {
+  for (BufferId id(0); program_.buffers.contains(id); id = BufferId(id.value() + 1)) {
+    const Buffer& buffer = program_.buffers[id];
+    lives_[static_cast<size_t>(id.value())] = LifeOf(id);
+    born_[static_cast<size_t>(buffer.begin.value())].push_back(id);
+    dying_[static_cast<size_t>(buffer.end.value())].push_back(id);
+  }
+  const std::vector<BufferId>& inputs = stage_.enacted.inputs;
+  for (const GradientArrival& arrival : stage_.enacted.arrivals) {
+    const bool of_input = Contains(inputs, arrival.parameter);
+    lives_[static_cast<size_t>(arrival.gradient.value())] = of_input ? Life::kInputGradient : Life::kParameterGradient;
+    if (!of_input) arriving_[static_cast<size_t>(arrival.step.value())].push_back(arrival.gradient);
+  }
+}
+
+StageReplay::Life StageReplay::LifeOf(BufferId id) const {
+  const Buffer& buffer = program_.buffers[id];
+  const std::vector<BufferId>& inputs = stage_.enacted.inputs;
+  const auto input = std::find(inputs.begin(), inputs.end(), id);
+  if (static_cast<size_t>(input - inputs.begin()) < stage_.received) return Life::kReceivedInput;
+  if (!MadeByAStep(buffer)) return Life::kStatic;
+  if (buffer.category == Category::kCommunication) return Life::kReceivedGradient;
+  const bool to_the_end = buffer.begin.value() < split_ && buffer.end.value() == end_;
+  if (stage_.is_last && to_the_end) {
+    return Contains(stage_.enacted.outputs, id) ? Life::kResult : Life::kLoss;
+  }
+  // What autograd saved lives longer than the send anyway.
+  const bool sent = !stage_.is_last && Contains(stage_.enacted.outputs, id) && buffer.end.value() <= split_;
+  return sent ? Life::kSentOutput : Life::kProgram;
+}
+
+// What the weight part of a split backward does, and what it needs beside what was saved: the gradient with which
+// autograd came to the node.
+void StageReplay::FindWeightSteps() {
+  for (const GradientArrival& arrival : stage_.enacted.arrivals) {
+    if (life(arrival.gradient) != Life::kParameterGradient) continue;
+    const int32_t made = program_.buffers[arrival.gradient].begin.value();
+    makes_weight_[static_cast<size_t>(made)] = true;
+    first_weight_ = std::min(first_weight_, made);
+    int32_t first = made, last = made;  // of the node
+    const SharedText& node = program_.steps[StepId(made)].node;
+    while (first > split_ && program_.steps[StepId(first - 1)].node == node) --first;
+    while (last + 1 < end_ && program_.steps[StepId(last + 1)].node == node) ++last;
+    BufferId incoming;
+    for (BufferId id(0); program_.buffers.contains(id); id = BufferId(id.value() + 1)) {
+      const Buffer& buffer = program_.buffers[id];
+      const bool gradient = buffer.category == Category::kActivationGradients || life(id) == Life::kReceivedGradient;
+      if (!gradient || buffer.begin.value() >= first || buffer.end.value() <= first) continue;
+      if (buffer.end.value() <= last + 1 || !incoming.valid() || program_.buffers[incoming].end.value() > last + 1) {
+        incoming = id;  // the latest one, of those that die here where there are any
+      }
+    }
+    if (incoming.valid()) kept_for_weights_[static_cast<size_t>(incoming.value())] = true;
+  }
+}
+
+void StageReplay::OpenStatics() {
+  const int64_t count = MicroBatchesOf(layout_);
+  for (BufferId id(0); program_.buffers.contains(id); id = BufferId(id.value() + 1)) {
+    if (life(id) != Life::kStatic) continue;
+    Buffer buffer = program_.buffers[id];
+    if (buffer.category == Category::kInputs) buffer.bytes *= count;  // micro-batches are views of them
+    editor_.OpenStatic(std::move(buffer));
+  }
+}
+
+void StageReplay::Do(const StageAction& action) {
+  const int64_t m = action.micro_batch;
+  MicroBatch& micro_batch = micro_batches_[static_cast<size_t>(m)];
+  switch (action.kind) {
+    case StageAction::Kind::kNothing: return;
+    case StageAction::Kind::kForward: return Forward(m);
+    case StageAction::Kind::kBackward: return Backward(m);
+    case StageAction::Kind::kBackwardInput: return BackwardInput(m);
+    case StageAction::Kind::kBackwardWeight: return BackwardWeight(m);
+    case StageAction::Kind::kReceiveInput: return ReceiveInput(m);
+    case StageAction::Kind::kReceiveGradient: return ReceiveGradient(m);
+    case StageAction::Kind::kOutputSent:  // what a split backward has kept stays until its weight part is done
+      return layout_.schedule == PipelineSchedule::kInterleavedZeroBubble ? void()
+                                                                          : CloseAll(Life::kSentOutput, micro_batch);
+    case StageAction::Kind::kInputGradientSent: return CloseAll(Life::kInputGradient, micro_batch);
+  }
+}
+
+void StageReplay::Close(BufferId& id) {
+  if (id.valid()) editor_.Close(id);
+  id = BufferId();
+}
+
+void StageReplay::CloseAll(Life life, MicroBatch& micro_batch) {
+  for (size_t i = 0; i < lives_.size(); ++i) {
+    if (lives_[i] == life) Close(micro_batch.at[i]);
+  }
+}
+
+void StageReplay::ReceiveInput(int64_t m) {
+  if (stage_.received == 0) return;
+  MicroBatch& micro_batch = micro_batches_[static_cast<size_t>(m)];
+  editor_.SetPhase(Phase::kForward);
+  editor_.Event("recv", "");
+  for (size_t i = 0; i < stage_.received; ++i) {
+    const BufferId id = stage_.enacted.inputs[i];
+    if (!id.valid() || At(micro_batch, id).valid()) continue;
+    Buffer buffer = program_.buffers[id];
+    buffer.category = Category::kCommunication;
+    buffer.kept_by =
+        stage_.is_last ? "its loss leads to it, which the caller keeps" : "held until its backward is done";
+    At(micro_batch, id) = editor_.Open(std::move(buffer));
+  }
+}
+
+void StageReplay::ReceiveGradient(int64_t m) {
+  if (stage_.is_last) return;
+  MicroBatch& micro_batch = micro_batches_[static_cast<size_t>(m)];
+  editor_.SetPhase(Phase::kBackward);
+  editor_.Event("recv", "");
+  for (BufferId id(0); program_.buffers.contains(id); id = BufferId(id.value() + 1)) {
+    if (life(id) == Life::kReceivedGradient) At(micro_batch, id) = editor_.Open(program_.buffers[id]);
+  }
+}
+
+void StageReplay::Forward(int64_t m) {
+  MicroBatch& micro_batch = micro_batches_[static_cast<size_t>(m)];
+  micro_batch.forward_begin = editor_.next().value();
+  RunSteps(0, split_, micro_batch, m == 0);
+  CloseDying(split_, micro_batch);
+}
+
+void StageReplay::Backward(int64_t m) {
+  MicroBatch& micro_batch = micro_batches_[static_cast<size_t>(m)];
+  micro_batch.backward_begin = editor_.next().value() - split_;
+  RunSteps(split_, end_, micro_batch, !any_gradient_);
+  EndBackward(m);
+}
+
+void StageReplay::EndBackward(int64_t m) {
+  MicroBatch& micro_batch = micro_batches_[static_cast<size_t>(m)];
+  any_gradient_ = true;
+  CloseAll(Life::kProgram, micro_batch);
+  CloseAll(Life::kReceivedGradient, micro_batch);
+  CloseAll(Life::kSentOutput, micro_batch);
+  if (!stage_.is_last) CloseAll(Life::kReceivedInput, micro_batch);
+  if (!layout_.return_outputs) CloseAll(Life::kResult, micro_batch);
+}
+
+// The gradients of the inputs alone: autograd keeps what it saved, and the schedule what was received. A stage without
+// inputs that need any has nothing to do yet.
+void StageReplay::BackwardInput(int64_t m) {
+  if (stage_.received == 0) return;
+  MicroBatch& micro_batch = micro_batches_[static_cast<size_t>(m)];
+  micro_batch.backward_begin = editor_.next().value() - split_;
+  for (int32_t at = split_; at < end_; ++at) {
+    for (const BufferId id : dying_[static_cast<size_t>(at)]) {
+      // What lies between the loss and the first parameter is gone with the loss's history.
+      const bool saved = program_.buffers[id].begin.value() < split_ && at > first_weight_;
+      const bool kept =
+          saved || life(id) == Life::kReceivedGradient || kept_for_weights_[static_cast<size_t>(id.value())];
+      if (!kept) Close(At(micro_batch, id));
+    }
+    const std::vector<BufferId>& born = born_[static_cast<size_t>(at)];
+    const bool weights_alone = !born.empty() && std::all_of(born.begin(), born.end(), [&](BufferId id) {
+      return life(id) == Life::kParameterGradient;
+    });
+    if (weights_alone) continue;
+    CopyStep(at, micro_batch);
+    OpenMade(at, micro_batch, Made::kButWeights, /*is_first=*/true);
+  }
+  if (!layout_.return_outputs) CloseAll(Life::kResult, micro_batch);
+}
+
+void StageReplay::BackwardWeight(int64_t m) {
+  if (stage_.received == 0) return Backward(m);
+  MicroBatch& micro_batch = micro_batches_[static_cast<size_t>(m)];
+  for (int32_t at = split_; at < end_; ++at) {
+    if (!makes_weight_[static_cast<size_t>(at)]) continue;
+    CopyStep(at, micro_batch);
+    OpenMade(at, micro_batch, Made::kWeights, !any_gradient_);
+    CloseAll(Life::kParameterGradient, micro_batch);  // added to those that are there
+  }
+  EndBackward(m);
+}
+
+void StageReplay::RunSteps(int32_t from, int32_t to, MicroBatch& micro_batch, bool is_first) {
+  for (int32_t at = from; at < to; ++at) {
+    if (at > from) CloseDying(at, micro_batch);
+    CopyStep(at, micro_batch);
+    OpenMade(at, micro_batch, Made::kAll, is_first);
+    if (is_first) continue;
+    for (const BufferId id : arriving_[static_cast<size_t>(at)]) Close(At(micro_batch, id));
+  }
+}
+
+void StageReplay::CopyStep(int32_t at, const MicroBatch& micro_batch) {
+  Step step = program_.steps[StepId(at)];
+  if (step.waits_for.valid()) {
+    const int32_t of = step.waits_for.value();
+    step.waits_for = StepId(of + (of < split_ ? micro_batch.forward_begin : micro_batch.backward_begin));
+  }
+  editor_.SetPhase(step.phase);
+  editor_.Copy(step);
+}
+
+bool StageReplay::Opens(BufferId id) const {
+  switch (life(id)) {
+    case Life::kStatic:
+    case Life::kReceivedInput:
+    case Life::kReceivedGradient: return false;
+    default: return true;
+  }
+}
+
+void StageReplay::OpenMade(int32_t at, MicroBatch& micro_batch, Made made, bool is_first) {
+  for (const BufferId id : born_[static_cast<size_t>(at)]) {
+    const bool wanted = made == Made::kAll || (made == Made::kWeights) == (life(id) == Life::kParameterGradient);
+    if (!Opens(id) || !wanted) continue;
+    Buffer buffer = program_.buffers[id];
+    if (life(id) == Life::kInputGradient) buffer.category = Category::kCommunication;
+    const BufferId moved = editor_.Open(std::move(buffer));
+    // The first micro-batch's gradients stay, whatever comes.
+    if (life(id) != Life::kParameterGradient || !is_first) At(micro_batch, id) = moved;
+  }
+}
+
+void StageReplay::CloseDying(int32_t at, MicroBatch& micro_batch) {
+  for (const BufferId id : dying_[static_cast<size_t>(at)]) {
+    if (life(id) == Life::kProgram || life(id) == Life::kReceivedGradient) Close(At(micro_batch, id));
+  }
+}
+
+void StageReplay::MergeOutputs() {
+  if (!stage_.is_last || !layout_.return_outputs) return;
+  Buffer merged;
+  merged.name = "outputs of all micro-batches";
+  merged.category = Category::kTransientActivations;
+  merged.kept_by = "returned by the schedule's step";
+  for (BufferId id(0); program_.buffers.contains(id); id = BufferId(id.value() + 1)) {
+    if (life(id) == Life::kResult) merged.bytes += program_.buffers[id].bytes * MicroBatchesOf(layout_);
+  }
+  editor_.Event("cat", "");
+  editor_.Open(std::move(merged));
+}
+
+void StageReplay::Finish() {
+  for (MicroBatch& micro_batch : micro_batches_) {
+    for (size_t i = 0; i < lives_.size(); ++i) {
+      const bool kept = stage_.is_last && (lives_[i] == Life::kReceivedInput || lives_[i] == Life::kLoss);
+      if (!kept && lives_[i] != Life::kResult) Close(micro_batch.at[i]);
+    }
+  }
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,62 @@
+// What a study knows of a training step over several cards.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "analyzer/analysis/recorded_step.h"
+#include "analyzer/graph/bytes.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/graph/status_macros.h"
+#include "analyzer/parallel/rank_note.h"
+#include "analyzer/runtimes/figures.h"
+#include "analyzer/study/study.h"
+
+namespace onnx_mem {
+
+absl::StatusOr<Bindings> Study::EnactedBindings(const Workload& workload) {
+  Bindings bindings = workload.bindings;
+  if (!IsPipeline(workload.layout)) return bindings;
+  ASSIGN_OR_RETURN(const Shared<ImportedModel> model, Import(workload.bindings));
+  const int64_t micro_batches = MicroBatchesOf(workload.layout.pipeline);
+  const int64_t batch = bindings.batch.value_or(model->info.file_batch);
+  if (batch % micro_batches != 0 || !bindings.inputs.empty()) {
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
+                       absl::StrCat("a step of batch ", batch, " has no ", micro_batches, " equal micro-batches"),
+                       {absl::StrCat("try: -b ", micro_batches * ((batch + micro_batches - 1) / micro_batches),
+                                     ", the batch of the whole step, without --input")});
+  }
+  bindings.batch = batch / micro_batches;
+  return bindings;
+}
+
+absl::StatusOr<Shared<LocalStep>> Study::Local(const Workload& workload) {
+  Workload key = workload;
+  key.mode = Mode::kTraining;
+  key.run.training = true;
+  key.allocator.clear();
+  key.platform = Platform();
+  if (const auto* known = locals_.Find(key)) return *known;
+  ASSIGN_OR_RETURN(const Shared<Enacted> enacted, Enact(key));
+  ASSIGN_OR_RETURN(const Shared<ImportedModel> model, Import(key.bindings));
+  if (IsRecordedStep(model->graph)) {
+    return std::make_shared<const LocalStep>(LocalStep{{enacted, &enacted->program}, WholeParameters(*enacted)});
+  }
+  ASSIGN_OR_RETURN(const Bindings bindings, EnactedBindings(key));
+  ASSIGN_OR_RETURN(const Shared<Lowered> lowered, Lower(bindings, EnactedRun(key.run, key.layout)));
+  ASSIGN_OR_RETURN(LocalStep step, RankStep(*lowered, *enacted, key.run, key.layout, key.optimizer));
+  if (step.program.get() == &enacted->program) step.program = {enacted, &enacted->program};
+  return locals_.Keep(std::move(key), std::make_shared<const LocalStep>(std::move(step)));
+}
+
+absl::StatusOr<std::string> Study::WhoseFigures(const Workload& workload) {
+  ASSIGN_OR_RETURN(const Shared<LocalStep> step, Local(workload));
+  const std::string text = RankText(*step, workload.layout);
+  if (workload.layout.rank || workload.layout.data != DataParallel::kFsdp) return text;
+  Workload least = workload;
+  least.layout.rank = WorldOf(workload.layout) - 1;
+  ASSIGN_OR_RETURN(const int64_t least_bytes, PeakBytes(least));
+  const int64_t less = TrainingPeak(*step, workload) - least_bytes;
+  if (less == 0) return text;
+  return absl::StrCat(text, "; rank ", *least.layout.rank, ": ", FormatBytes(less), " less alive");
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,135 @@
+"""One rank of several, on the CPU with gloo: the peak of what torch has alive in the second of two steps.
+
+    worker.py CONFIGURATION RANK WORLD STORE    # prints bytes; test_ranks.py starts it"""
+from __future__ import annotations
+
+import sys
+import weakref
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+VOCABULARY, WIDTH, TOKENS = 512, 64, 32
+# With --tp the peak is to be in backward: foreach refuses lists that mix DTensors and tensors, so that there are two
+# groups of parameters, which onnx-mem does not know.
+BATCH = {"tp": 32, "fsdp-tp": 32}
+
+
+class Block(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.n, self.f1, self.f2 = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + self.f2(torch.relu(self.f1(self.n(x))))
+
+
+class Head(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.n, self.o = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, VOCABULARY, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.o(self.n(x))
+
+
+def model() -> nn.Sequential:
+    return nn.Sequential(nn.Embedding(VOCABULARY, WIDTH), Block(), Block(), Block(), Head())
+
+
+class Live(TorchDispatchMode):
+    """Every distinct storage from birth to death, at its size at that time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.storages: dict[int, weakref.ref[Any]] = {}
+        self.peak = 0
+
+    def see(self, values: Any) -> None:
+        for leaf in tree_leaves(values):
+            if isinstance(leaf, torch.Tensor):
+                local = getattr(leaf, "_local_tensor", leaf)
+                storage = local.untyped_storage()
+                self.storages[storage._cdata] = weakref.ref(storage)
+        alive = [storage for ref in self.storages.values() if (storage := ref()) is not None]
+        self.peak = max(self.peak, sum(storage.nbytes() for storage in alive))
+        self.storages = {storage._cdata: weakref.ref(storage) for storage in alive}
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if any(t.__name__ == "DTensor" for t in types):
+            return NotImplemented  # its operators on local tensors come back here
+        out = func(*args, **(kwargs or {}))
+        self.see((args, kwargs, out))
+        return out
+
+
+def shard(m: nn.Module, mesh: Any, dtype: torch.dtype | None = None) -> nn.Module:
+    from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+    policy = MixedPrecisionPolicy(param_dtype=dtype)
+    for block in (m[1], m[2], m[3]):  # type: ignore[index]
+        fully_shard(block, mesh=mesh, mp_policy=policy)
+    return fully_shard(m, mesh=mesh, mp_policy=policy)
+
+
+def split(m: nn.Module, mesh: Any) -> nn.Module:
+    from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+    plan = {f"{b}.{layer}": style for b in (1, 2, 3)
+            for layer, style in (("f1", ColwiseParallel()), ("f2", RowwiseParallel()))}
+    return parallelize_module(m, mesh, plan)
+
+
+def spread(name: str, m: nn.Module, world: int) -> tuple[nn.Module, Any]:
+    """The model as the configuration has it, and what makes its optimizer."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.optim import ZeroRedundancyOptimizer
+    from torch.nn.parallel import DistributedDataParallel
+    adam = lambda ps: torch.optim.Adam(ps, foreach=True)  # noqa: E731
+    if name == "ddp-view":
+        return DistributedDataParallel(m, gradient_as_bucket_view=True), adam
+    if name == "zero1":
+        def zero(ps: Any) -> Any:
+            return ZeroRedundancyOptimizer(ps, optimizer_class=torch.optim.Adam, foreach=True)
+        return DistributedDataParallel(m), zero
+    if name in ("fsdp", "fsdp-bf16"):
+        mesh = init_device_mesh("cpu", (world,))
+        return shard(m, mesh, torch.bfloat16 if name == "fsdp-bf16" else None), adam
+    if name == "hsdp":
+        return shard(m, init_device_mesh("cpu", (2, world // 2), mesh_dim_names=("copies", "shards"))), adam
+    mesh = init_device_mesh("cpu", (world // 2, 2), mesh_dim_names=("data", "tensor"))
+    m = split(m, mesh["tensor"])
+    return (shard(m, mesh["data"]) if name == "fsdp-tp" else m), adam
+
+
+def run(name: str, world: int) -> int:
+    torch.manual_seed(0)
+    with Live() as live:
+        m = model()
+        live.see(list(m.parameters()))
+        wrapped, optimizer_of = spread(name, m, world)
+        groups: dict[bool, list[nn.Parameter]] = {}
+        for p in wrapped.parameters():
+            groups.setdefault(hasattr(p, "_local_tensor"), []).append(p)
+        optimizer = optimizer_of([{"params": ps} for ps in groups.values()])
+        x = torch.zeros(BATCH.get(name, 4), TOKENS, dtype=torch.int64)
+        target = torch.zeros(x.numel(), dtype=torch.int64)
+        for _ in range(2):
+            optimizer.zero_grad()
+            live.peak = 0
+            y = wrapped(x)
+            loss = nn.functional.cross_entropy(y.flatten(0, 1), target)
+            loss.backward()
+            optimizer.step()
+        return live.peak
+
+
+if __name__ == "__main__":
+    configuration, rank, world, store = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", store=dist.FileStore(store, world), rank=rank, world_size=world)
+    print("peak", run(configuration, world), flush=True)
+    dist.barrier()
+    dist.destroy_process_group()
