@@ -16,7 +16,7 @@ import torch
 import torch.utils.checkpoint
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.multiprocessing.reductions import StorageWeakRef
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 _SEGMENT = "_onnx_mem_segment"    # of a planned module: its entry, or a list of those of its children's runs
@@ -611,20 +611,20 @@ class _Shape:
     def __init__(self, t):
         self.size, self.stride, self.offset = t.shape, t.stride(), t.storage_offset()
         self.dtype, self.device = t.dtype, t.device
-        self.fake = isinstance(t, FakeTensor)
+        self.fake = t.fake_mode if isinstance(t, FakeTensor) else None
 
     def bare(self):
         """A tensor without bytes. Who reads it by mistake gets an error."""
-        empty = torch.empty(0, dtype=self.dtype, device=self.device)
-        if self.fake:
-            return empty.as_strided(self.size, self.stride)
-        if _on_gpu(self.device):    # nothing is allocated, not even for a moment
+        if self.fake is None and _on_gpu(self.device):    # nothing is allocated, not even for a moment
+            empty = torch.empty(0, dtype=self.dtype, device=self.device)
             reach = 1 + sum((n - 1) * step for n, step in zip(self.size, self.stride))
             storage = torch._C._construct_storage_from_data_pointer(0, self.device, max(reach, 0) * empty.element_size())
             return empty.set_(storage, 0, self.size, self.stride)
-        empty = torch.empty_strided(self.size, self.stride, dtype=self.dtype, device=self.device)
-        empty.untyped_storage().resize_(0)
-        return empty
+        with _disable_current_modes():    # who counts bytes sees none
+            device = self.device if self.fake is None else "meta"
+            empty = torch.empty_strided(self.size, self.stride, dtype=self.dtype, device=device)
+            empty.untyped_storage().resize_(0)
+            return empty if self.fake is None else FakeTensor(self.fake, empty, self.device)
 
 
 class _FirstCalls(TorchDispatchMode):
@@ -661,7 +661,8 @@ class _FirstCalls(TorchDispatchMode):
         pack, unpack = torch._C._autograd._top_saved_tensors_default_hooks(True)
 
         def note(t):
-            self.saved.add(self.storage(t))
+            if t.numel() > 0:    # of nothing there is nothing to make again
+                self.saved.add(self.storage(t))
             return pack(t)
         self.saving = torch.autograd.graph.saved_tensors_hooks(note, unpack)
         self.saving.__enter__()
