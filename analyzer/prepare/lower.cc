@@ -170,12 +170,11 @@ void ReportUnreadBuffers(const LostTensors& lost, const ProgramSignature& signat
   if (!lost.unknown.empty()) lowered.assumptions.emplace_back(kParametersMissing);
   if (lost.unread_buffers.empty()) return;
   lowered.unread_buffer_bytes = MostBytesOfBuffers(lost.unread_buffers, signature, lowered);
-  const auto count = static_cast<int64_t>(lost.unread_buffers.size());
   lowered.diagnostics.push_back(
       {Code::kBufferUnread,
        Severity::kNote,
-       count,
-       absl::StrCat(count, " buffers of the module are not in the file, and are not counted"),
+       static_cast<int64_t>(lost.unread_buffers.size()),
+       absl::StrCat(lost.unread_buffers.size(), " buffers of the module are not in the file, and are not counted"),
        {absl::StrCat("what: ", Named(lost.unread_buffers)),
         absl::StrCat("why: the exporter computed on them and kept what came out. They take at most about ",
                      FormatBytes(lowered.unread_buffer_bytes), ", which the range has")},

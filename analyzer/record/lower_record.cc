@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/graph/diagnostic.h"
 
 namespace onnx_mem {
 namespace {
@@ -22,6 +23,11 @@ std::string PrecisionOf(const Run& run) {
 
 absl::StatusOr<Lowered> LowerRecord(const BoundRecord& bound, const Run& run) {
   const record::Record& r = *bound.record;
+  if (r.later_call) {
+    return ErrorStatus(absl::StatusCode::kUnimplemented, Code::kRecordSettles,
+                       "a recorded step of a training loop is taken as it ran: nothing in it is changed or planned",
+                       {"in Python: onnx_mem.export(model, x, \"model.onnx\") records a model, which has plans"});
+  }
   const auto program_of = [&](std::string_view precision, int64_t batch) -> const record::Program* {
     for (const record::Variant& variant : r.variants) {
       const std::optional<record::Program>& program = run.training ? variant.train : variant.eval;

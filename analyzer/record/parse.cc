@@ -40,7 +40,11 @@ class Reader {
     }
     Cursor end("", number + 1);
     if (program_) program_->Close(end);
-    if (end.error().ok() && !record_.eval && !record_.train) end.Fail("a program");
+    const bool both = record_.first_call.has_value() == record_.later_call.has_value();
+    const bool forward = record_.eval || record_.train;
+    if (end.error().ok() && (!both || forward == record_.later_call.has_value())) {
+      end.Fail("a program, or a step's first and later call");
+    }
     RETURN_IF_ERROR(end.error());
     return std::move(record_);
   }
@@ -59,6 +63,10 @@ class Reader {
       ReadBatches(c);
     } else if (c.Take("program ")) {
       StartProgram(c);
+    } else if (c.Take("step ")) {
+      StartStep(c);
+    } else if (step_ != nullptr) {
+      ReadStep(c);
     } else if (!program_) {
       c.Fail("'program'");
     } else {
@@ -68,7 +76,7 @@ class Reader {
 
   // "free S seq 128 step 8 seen 64 128", before the programs.
   void ReadFree(Cursor& c) {
-    if (program_ || record_.free) c.Fail("one free size, before the programs");
+    if (program_ || step_ != nullptr || record_.free) c.Fail("one free size, before the programs");
     FreeSize free;
     free.name = c.Word(" ");
     c.Expect(" ");
@@ -85,7 +93,8 @@ class Reader {
 
   // "batches 1 16", or "batches 17" for all from there on, before the programs.
   void ReadBatches(Cursor& c) {
-    if (program_ || std::exchange(has_batches_, true)) c.Fail("one range of batches, before the programs");
+    if (program_ || step_ != nullptr || std::exchange(has_batches_, true))
+      c.Fail("one range of batches, before the programs");
     record_.batches.first = ReadLength(c);
     if (c.Take(" ")) record_.batches.last = ReadLength(c);
     if (!c.done() || record_.batches.last < record_.batches.first) c.Fail("the first batch and the last");
@@ -99,7 +108,59 @@ class Reader {
     return length;
   }
 
+  // "step first 1234" or "step later 1234": the call, and how many parameters there are.
+  void StartStep(Cursor& c) {
+    const bool first = c.Take("first ");
+    if (!first) c.Expect("later ");
+    std::optional<CountedStep>& slot = first ? record_.first_call : record_.later_call;
+    if (slot || program_) c.Fail("'first' or 'later', each once");
+    step_ = &slot.emplace();
+    step_->parameters = ReadInteger(c, int64_t{1} << 50, "how many parameters");
+    budget_.StartProgram();
+  }
+
+  // "op PHASE NAME [MODULE]" or "live CATEGORY BYTES BEGIN END [MODULE or - [NAME]]", behind all operators.
+  void ReadStep(Cursor& c) {
+    if (c.Take("op ") && step_->storages.empty()) {
+      CountedStep::Operator& op = step_->operators.emplace_back();
+      for (std::string* word : {&op.phase, &op.name, &op.module}) *word = NextWord(c);
+      if (op.name.empty()) c.Fail("a phase and an operator");
+      budget_.Count(Line{.name = op.name + op.module});
+      return;
+    }
+    c.Expect("live ");
+    CountedStep::Storage& storage = step_->storages.emplace_back();
+    storage.category = NextWord(c);
+    storage.bytes = c.ReadSize(" ");
+    c.Expect(" ");
+    const auto steps = static_cast<int64_t>(step_->operators.size());
+    storage.begin = static_cast<int32_t>(ReadInteger(c, steps - 1, "an operator"));
+    c.Expect(" ");
+    storage.end = static_cast<int32_t>(ReadInteger(c, steps, "an operator"));
+    if (storage.end <= storage.begin) c.Fail("an end behind the beginning");
+    c.Take(" ");
+    storage.module = NextWord(c);
+    if (storage.module == "-") storage.module.clear();
+    storage.name = c.TakeRest();
+    budget_.CountBytes(sizeof(storage) + storage.module.size() + storage.name.size());
+  }
+
+  // "" at the end of the line.
+  static std::string NextWord(Cursor& c) {
+    if (c.done()) return "";
+    std::string word(c.Word(" "));
+    c.Take(" ");
+    return word;
+  }
+
+  static int64_t ReadInteger(Cursor& c, int64_t most, std::string_view what) {
+    int64_t number = 0;
+    if (!absl::SimpleAtoi(ViewOf(c.Word(" ")), &number) || number < 0 || number > most) c.Fail(what);
+    return number;
+  }
+
   void StartProgram(Cursor& c) {
+    if (step_ != nullptr) c.Fail("no program beside a step");
     if (program_) program_->Close(c);
     const std::string_view all = c.TakeRest();
     const size_t mode_ends = std::min(all.find(' '), all.size());
@@ -136,6 +197,7 @@ class Reader {
 
   Record record_;
   std::optional<ProgramReader> program_;  // that is read
+  CountedStep* step_ = nullptr;           // that is read
   bool has_batches_ = false;
   Budget budget_;
 };

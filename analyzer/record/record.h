@@ -88,6 +88,26 @@ struct Program {
   std::string tree = {};  // of what it returns, JSON
 };
 
+// One call of a whole training step that its author wrote: what ran, and which storages were alive meanwhile.
+struct CountedStep {
+  struct Operator {
+    std::string name = {};
+    std::string phase = {};  // "forward", "backward", "optimizer"
+    std::string module = {};
+  };
+  struct Storage {
+    std::string category = {};  // as reports call it
+    Size bytes = {};
+    int32_t begin = 0;  // operators, by their order
+    int32_t end = 0;    // one past the last at which it is alive
+    std::string module = {};
+    std::string name = {};
+  };
+  std::vector<Operator> operators = {};
+  std::vector<Storage> storages = {};  // in order of allocation
+  int64_t parameters = 0;              // how many numbers they are
+};
+
 // The model in one precision, or at one batch, where it runs other operators than at the others.
 struct Variant {
   std::string precision = {};  // "bf16", "fp16": converted; "amp-bf16", "amp-fp16": under autocast; "": as it stands
@@ -121,7 +141,18 @@ struct Record {
   std::optional<Program> eval = {};
   std::optional<Program> train = {};
   std::vector<Variant> variants = {};  // in other precisions, at batch 1
+  // A step in place of a forward: its first call, in which state appears, and each later one. Both or neither.
+  std::optional<CountedStep> first_call = {};
+  std::optional<CountedStep> later_call = {};
 };
+
+// Of its main program.
+inline int64_t NumOperators(const Record& record) {
+  if (record.later_call) return static_cast<int64_t>(record.later_call->operators.size());
+  int64_t count = 0;
+  for (const Line& line : (record.train ? *record.train : *record.eval).lines) count += line.kind == Line::Kind::kOp;
+  return count;
+}
 
 }  // namespace onnx_mem::record
 

@@ -121,6 +121,18 @@ void AppendProgram(std::string_view mode, const Program& program, std::string& t
   absl::StrAppend(&text, "\ntree ", program.tree, "\n");
 }
 
+void AppendStep(std::string_view call, const CountedStep& step, std::string& text) {
+  absl::StrAppend(&text, "step ", std::string(call), " ", step.parameters, "\n");
+  for (const CountedStep::Operator& op : step.operators) {
+    absl::StrAppend(&text, "op ", op.phase, " ", op.name, op.module.empty() ? "" : " ", op.module, "\n");
+  }
+  for (const CountedStep::Storage& storage : step.storages) {
+    absl::StrAppend(&text, "live ", storage.category, " ", ToText(storage.bytes), " ", storage.begin, " ", storage.end,
+                    " ", storage.module.empty() ? "-" : storage.module, storage.name.empty() ? "" : " ", storage.name);
+    text += "\n";
+  }
+}
+
 }  // namespace
 
 std::string ToText(const Record& record) {
@@ -142,6 +154,8 @@ std::string ToText(const Record& record) {
     if (variant.eval) AppendProgram(absl::StrCat("eval", of), *variant.eval, text);
     if (variant.train) AppendProgram(absl::StrCat("train", of), *variant.train, text);
   }
+  if (record.first_call) AppendStep("first", *record.first_call, text);
+  if (record.later_call) AppendStep("later", *record.later_call, text);
   return text;
 }
 

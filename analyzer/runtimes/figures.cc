@@ -6,6 +6,7 @@
 #include "analyzer/allocators/allocator.h"
 #include "analyzer/allocators/offset_packing.h"
 #include "analyzer/allocators/replay.h"
+#include "analyzer/analysis/recorded_step.h"
 #include "analyzer/devices/overhead.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/verify_program.h"
@@ -123,6 +124,17 @@ absl::StatusOr<RunFigures> TrainingFigures(Enacted&& enacted, const Workload& wo
   if (IsSpread(workload.layout)) return TrainingFigures(enacted, workload);
   std::vector<TrainedParameter> trained = WholeParameters(enacted);
   return StepFigures({std::move(enacted.program), std::move(trained)}, workload);
+}
+
+absl::StatusOr<RunFigures> RecordedFigures(const Graph& graph, const std::shared_ptr<const Enacted>& later,
+                                           const Workload& workload) {
+  ASSIGN_OR_RETURN(const MemoryProgram first, FirstCallOf(graph));
+  RunFigures figures;
+  figures.first_step_peak_bytes = ComputeTimeline(first).peak_bytes;
+  const ReplayScript script = FirstScript(first, LibraryCasesOf(workload.allocator, workload.platform).expected);
+  figures.program = {later, &later->program};
+  RETURN_IF_ERROR(FillFigures(workload, &script, figures));
+  return figures;
 }
 
 absl::StatusOr<std::vector<int64_t>> TrainingCourse(const Enacted& enacted, const Workload& workload) {

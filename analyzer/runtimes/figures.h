@@ -43,6 +43,10 @@ absl::StatusOr<PeakBounds> BoundRun(const Lowered& lowered, const Workload& work
 // Where it lies.
 Peak PeakOf(const RunFigures& figures);
 
+// Of a step that was recorded whole (analysis/recorded_step.h), of which `later` is what was enacted.
+absl::StatusOr<RunFigures> RecordedFigures(const Graph& graph, const std::shared_ptr<const Enacted>& later,
+                                           const Workload& workload);
+
 // Bytes alive, step by step, of the steady training step alone: the timeline of TrainingFigures.
 absl::StatusOr<std::vector<int64_t>> TrainingCourse(const Enacted& enacted, const Workload& workload);
 

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "analyzer/analysis/recorded_step.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/timeline.h"
@@ -126,6 +127,12 @@ absl::StatusOr<Shared<Lowered>> Study::Lower(const Bindings& bindings, const Run
 absl::StatusOr<Shared<Enacted>> Study::Enact(const Workload& workload) {
   RunKey key{workload.bindings, EnactedRun(OneRun(workload).run, workload.layout)};
   if (const auto* known = enacted_.Find(key)) return *known;
+  ASSIGN_OR_RETURN(const std::shared_ptr<Imported> imported, ImportOf(key.bindings));
+  if (IsRecordedStep(imported->model->graph)) {
+    RETURN_IF_ERROR(CheckRecordedStep(workload));
+    ASSIGN_OR_RETURN(Enacted recorded, EnactRecordedStep(imported->model->graph));
+    return enacted_.Keep(std::move(key), std::make_shared<const Enacted>(std::move(recorded)));
+  }
   if (workload.layout.unsharded_type && workload.layout.unsharded_type != DType::kFloat32) {
     ASSIGN_OR_RETURN(const Shared<Lowered> plain, Lower(key.bindings, OneRun(workload).run));
     RETURN_IF_ERROR(CheckUnshardedType(*plain, *workload.layout.unsharded_type));
@@ -141,6 +148,10 @@ absl::StatusOr<Shared<RunFigures>> Study::Figures(const Workload& workload) {
   Workload key = WithTorchOf(model->info, OneRun(workload));
   if (const auto* known = figures_.Find(key)) return *known;
   ASSIGN_OR_RETURN(const Shared<Enacted> enacted, Enact(key));
+  if (IsRecordedStep(model->graph)) {
+    ASSIGN_OR_RETURN(RunFigures recorded, RecordedFigures(model->graph, enacted, key));
+    return figures_.Keep(std::move(key), std::make_shared<const RunFigures>(std::move(recorded)));
+  }
   ASSIGN_OR_RETURN(RunFigures figures,
                    key.run.training ? TrainingFigures(*enacted, key) : RuntimeOf(key).inference(*model, enacted, key));
   return figures_.Keep(std::move(key), std::make_shared<const RunFigures>(std::move(figures)));
@@ -164,7 +175,7 @@ absl::Status Study::Widen(const Workload& workload, Ends ends, const MemoryProgr
   const Workload own = WithTorchOf(imported->model->info, workload);
   ASSIGN_OR_RETURN(const Shared<Enacted> enacted, Enact(own));
   RETURN_IF_ERROR(WidenByLibraries(*enacted, own, program, figures));
-  if (ends == Ends::kOfLibraries) return absl::OkStatus();
+  if (ends == Ends::kOfLibraries || IsRecordedStep(imported->model->graph)) return absl::OkStatus();
   ASSIGN_OR_RETURN(const Shared<Lowered> lowered, Lower(own.bindings, EnactedRun(own.run, own.layout)));
   constexpr size_t kMostNodes = 20'000;  // a second's work; of more the interval is not known
   if (own.run.training && lowered->graph.nodes.size() > kMostNodes) return absl::OkStatus();
@@ -203,7 +214,12 @@ absl::Status Study::AddTraining(const Workload& workload, Analysis& analysis) {
     ASSIGN_OR_RETURN(Diagnostic note, RankNote(*enacted, one.layout));
     analysis.diagnostics.push_back(std::move(note));
   }
-  FillAssumptions(workload, *enacted, analysis);
+  ASSIGN_OR_RETURN(const Shared<ImportedModel> model, Import(one.bindings));
+  if (IsRecordedStep(model->graph)) {
+    analysis.assumptions = {{"optimizer", "the step's own"}, {"loss", "the step's own"}};
+  } else {
+    FillAssumptions(workload, *enacted, analysis);
+  }
   return absl::OkStatus();
 }
 
@@ -230,7 +246,8 @@ absl::StatusOr<Analysis> Study::Expected(const Workload& workload) {
   analysis.batch = own.bindings.batch.value_or(analysis.info.file_batch);
   if (analysis.info.from_record) NoteIdleOptions(own.run, analysis.diagnostics);
   if (own.mode != Mode::kInference) RETURN_IF_ERROR(AddTraining(own, analysis));
-  if (own.mode != Mode::kTraining) RETURN_IF_ERROR(AddInference(own, analysis));
+  const bool has_inference = !IsRecordedStep(model->graph) || own.mode == Mode::kInference;
+  if (own.mode != Mode::kTraining && has_inference) RETURN_IF_ERROR(AddInference(own, analysis));
   analysis.graph = WithPaths(analysis.parameters, model);
   return analysis;
 }

@@ -113,10 +113,10 @@ absl::StatusOr<std::vector<Diagnostic>> Verdicts(Study& study, const Workload& w
 Diagnostic BatchNote(Study& study, const Bindings& bindings, const Analysis& analysis) {
   Diagnostic note{.code = Code::kBatch, .severity = Severity::kNote};
   const bool requested = !bindings.inputs.empty() || WithBatchOption(study, bindings).batch;
-  note.message = absl::StrFormat("effects are told at batch %d%s", analysis.batch,
+  note.message = absl::StrFormat("effects are those at batch %d%s", analysis.batch,
                                  requested            ? ""
                                  : analysis.batch > 1 ? ", the file's"
-                                                      : ", since none was asked for");
+                                                      : ", since none was given");
   if (!requested) note.details = {"try: ... --batch 64   # the batch that you train with"};
   return note;
 }

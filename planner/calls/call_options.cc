@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "analyzer/run/second_run.h"
 #include "planner/measure/index.h"
 
 namespace onnx_mem {
@@ -134,6 +135,11 @@ class OptionFinder {
     const SegmentLimits::Range& row = options_.limits.ranges.back();
     Candidate candidate = range;
     candidate.segment.keep_calls = KeptCallsOf(region, option);
+    // A segment that keeps nothing is one of modules, whose second run skips nothing, unless it says so.
+    if (candidate.segment.keep_calls.empty()) {
+      const KeptOutputs nothing(region.calls.size());
+      candidate.segment.skip = SkippedCalls(region, StatesOf(region, nothing));
+    }
     options_.candidates.push_back(std::move(candidate));
     CandidateFigures figures;
     figures.saves_bytes = row.frees_bytes;

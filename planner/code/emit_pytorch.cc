@@ -140,7 +140,7 @@ struct Entry {
 
 std::string KeepText(const Segment& segment) {
   constexpr size_t kIndent = 8;
-  if (!segment.keep_calls.empty()) return absl::StrCat(",\n     \"keep\": ", KeptDictOf(segment, kIndent));
+  if (segment.by_call()) return absl::StrCat(",\n     \"keep\": ", KeptDictOf(segment, kIndent));
   return segment.keep.empty() ? "" : absl::StrCat(", \"keep\": ", QuotedList(segment.keep));
 }
 

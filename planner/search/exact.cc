@@ -13,7 +13,8 @@ constexpr int64_t kRow = 32;
 constexpr int64_t kMostMisses = 4;
 // Limits of a row of sets that are nearly the cheapest; how often one is tightened, and by how much of it at least.
 constexpr int64_t kNearRow = 16;
-constexpr int kMostTightened = 10;
+constexpr int kMostTightened = 12;
+constexpr int kMostLoosened = 4;
 constexpr int64_t kTightening = 2000;
 // What each place keeps of these, where one has hundreds of options.
 constexpr size_t kFewSuffixes = 1024;
@@ -82,15 +83,28 @@ absl::Status Exact::TryNearRow(int64_t baseline_peak, const std::function<bool()
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::optional<int64_t>> Exact::AboveNear(int64_t aim, int64_t limit, BudgetLine line, Front& front) {
+  const std::optional<Choice> near = NearlyCheapest(*bound_, aim, kFewSuffixes);
+  if (!near) return std::nullopt;
+  RETURN_IF_ERROR(front.Try(*near, "chain"));
+  return BytesOn(line, front.ScoreOf(*near)) - limit;
+}
+
 absl::Status Exact::TryNear(int64_t limit, BudgetLine line, int64_t overhead, Front& front) {
   int64_t aim = limit - overhead;
+  std::optional<int64_t> failed;
   for (int tries = 0; tries < kMostTightened; ++tries) {
-    const std::optional<Choice> near = NearlyCheapest(*bound_, aim, kFewSuffixes);
-    if (!near) return absl::OkStatus();
-    RETURN_IF_ERROR(front.Try(*near, "chain"));
-    const int64_t above = BytesOn(line, front.ScoreOf(*near)) - limit;
-    if (above <= 0) return absl::OkStatus();
-    aim -= std::max(above, limit / kTightening);
+    ASSIGN_OR_RETURN(const std::optional<int64_t> above, AboveNear(aim, limit, line, front));
+    if (!above) return absl::OkStatus();
+    if (*above <= 0) break;
+    failed = aim;
+    aim -= std::max(*above, limit / kTightening);
+  }
+  // What was tightened too much: halfway back, again and again.
+  for (int tries = 0; failed && tries < kMostLoosened; ++tries) {
+    const int64_t middle = aim + (*failed - aim) / 2;
+    ASSIGN_OR_RETURN(const std::optional<int64_t> above, AboveNear(middle, limit, line, front));
+    above&&* above <= 0 ? aim = middle : * failed = middle;
   }
   return absl::OkStatus();
 }

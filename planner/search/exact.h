@@ -55,6 +55,9 @@ class Exact {
   std::optional<int64_t> LeastCost(int64_t limit) const { return Proven().LeastCost(limit); }
 
  private:
+  // By how much nearly the cheapest set for `aim` takes more than `limit` on `line`; nullopt: there is no set.
+  absl::StatusOr<std::optional<int64_t>> AboveNear(int64_t aim, int64_t limit, BudgetLine line, Front& front);
+
   // Whether the cheapest set was found.
   absl::StatusOr<bool> Try(int64_t live_limit, Front& front);
 

@@ -328,11 +328,12 @@ def checkpoint(model: M, plan: GivenPlan | int, *args: object, kwargs: Mapping[s
                strict: bool | None = ...,
                **inputs: Input) -> M: ...
 
-def export(model: Module,
+def export(model: Module | None=None,
            args: object=...,
            *rest: object,
            path: Path | None=None,
            kwargs: Mapping[str, object] | None=None,
+           step: Callable[..., object] | None=None,
            batch_dim: BatchDim=0,
            free: FreeSize | None=None,
            loss: LossAndTargets | None=None,
@@ -352,10 +353,11 @@ def verify(x: Record | Path,
            length: int | None=None,
            **inputs: Input) -> Verified: ...
 
-def record(model: Module,
+def record(model: Module | None=None,
            args: object=...,
            *rest: object,
            kwargs: Mapping[str, object] | None=None,
+           step: Callable[..., object] | None=None,
            batch_dim: BatchDim=0,
            free: FreeSize | None=None,
            modes: Sequence[Mode]=...,

@@ -10,7 +10,7 @@ import os
 import pathlib
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -54,8 +54,9 @@ class _WithLoss(torch.nn.Module):
 
 
 @reported
-def export(model: Module, args: object = (), *rest: object, path: Path | None = None,
-           kwargs: Mapping[str, object] | None = None, batch_dim: BatchDim = 0, free: FreeSize | None = None,
+def export(model: Module | None = None, args: object = (), *rest: object, path: Path | None = None,
+           kwargs: Mapping[str, object] | None = None, step: Callable[..., object] | None = None,
+           batch_dim: BatchDim = 0, free: FreeSize | None = None,
            loss: LossAndTargets | None = None, weights: bool = False,
            precisions: Precision | Sequence[Precision] = (), **inputs: Input) -> pathlib.Path:
     """Writes a file that onnx-mem predicts from exactly: the model's graph, and the record of what the framework runs.
@@ -71,6 +72,7 @@ def export(model: Module, args: object = (), *rest: object, path: Path | None = 
       model: on any device, also on meta. It is not changed.
       args, kwargs, inputs: example inputs, as a tuple, one after the other or by name. Only shapes and types matter.
       path: ends in .onnx; or in .eager, for the bare text of the record without a graph. The last argument, or by name.
+      step: as in record(); path ends in .eager, as a step has no graph.
       batch_dim: as in record().
       free: as in record(): {"seq": 1} has --dim seq=2048 ask for another length.
       loss: a callable of the model's output that gives the scalar that is trained on, or (callable, target, ...): it is
@@ -87,6 +89,12 @@ def export(model: Module, args: object = (), *rest: object, path: Path | None = 
     """
     path, args, rest = _path_of(path, args, rest)
     args, kwargs = examples(args, rest, kwargs, inputs)
+    if step is not None:
+        if path.suffix != ".eager" or loss is not None or weights or precisions:
+            raise Error("a step of your own has a record and no graph\n"
+                        "  try: onnx_mem.export(step=step, args=(x, y), path=\"step.eager\")", "bad-argument")
+        with doing("recording the step"):
+            return record(model, args, kwargs=kwargs, step=step, batch_dim=batch_dim, free=free).save(path)
     with doing(f"recording {type(model).__name__}"):
         if loss is None:
             made = record(model, args, kwargs, batch_dim=batch_dim, free=free, precisions=precisions)

@@ -52,15 +52,19 @@ std::string ParameterDType(const std::vector<Parameter>& parameters) {
 void AddTables(const ReportRequest& request, const Analysis& analysis, AnalyzePart& part, Report& report) {
   const bool all = request.tables == Tables::kAll;
   const auto wanted = [&](By by) { return all || request.by == by; };
-  if (wanted(By::kTensor)) report.tables.push_back(TensorTable(*analysis.graph));
+  const RunFigures* figures = MainFigures(analysis);
+  const Modules modules(analysis.parameters);
+  if (wanted(By::kTensor)) {
+    report.tables.push_back(
+        TensorTable(*analysis.graph, modules, figures == nullptr ? nullptr : figures->program.get()));
+  }
   if (wanted(By::kLayer)) report.tables.push_back(LayerTable(analysis, request.clock));
   if (wanted(By::kOp)) report.tables.push_back(OpTable(analysis));
   if (wanted(By::kCategory)) report.tables.push_back(CategoryTable(analysis));
-  if (const RunFigures* figures = MainFigures(analysis)) {
+  if (figures != nullptr) {
     if (wanted(By::kShape)) report.tables.push_back(ShapeTable(*figures));
     // Only with --by step: it is as long as the run, and made of what other formats draw.
     if (request.by == By::kStep) report.tables.push_back(StepTable(*figures));
-    const Modules modules(analysis.parameters);
     if (wanted(By::kTensor)) report.tables.push_back(LiveTable(*figures, modules, all ? 0 : report.top));
     part.layers_at_peak = BytesByLayer(*figures, modules);
     part.largest_tensors = LiveTable(*figures, modules, report.top == 0 ? 0 : std::max(report.top, kLargestTensors));

@@ -7,7 +7,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_format.h"
 #include "analyzer/graph/graph.h"
 #include "analyzer/memory/timeline.h"
@@ -54,9 +56,35 @@ Row LiveRow(const MemoryProgram& program, const Modules& modules, const Buffer& 
   return row;
 }
 
+// The module of each tensor of a file: of a parameter or buffer its own, of a result that of the first step that ran
+// the node which makes it.
+class FileModules {
+ public:
+  FileModules(const Modules& modules, const MemoryProgram* program) {
+    if (program == nullptr) return;
+    for (const Buffer& buffer : program->buffers) {
+      if (!MadeByAStep(buffer)) of_stored_.emplace(buffer.name.str(), modules.Of(buffer));
+    }
+    for (const Step& step : program->steps) {
+      if (!step.node.empty()) of_node_.emplace(step.node.str(), step.module.str());
+    }
+  }
+
+  // "" for none, and for the root module. `maker` is null where no node makes the tensor.
+  std::string Of(const Tensor& tensor, const Node* maker) const {
+    const auto& modules = maker == nullptr ? of_stored_ : of_node_;
+    const auto found = modules.find(maker == nullptr ? std::string(ShownName(tensor)) : maker->name);
+    return found == modules.end() ? "" : found->second;
+  }
+
+ private:
+  absl::flat_hash_map<std::string, std::string> of_stored_, of_node_;
+};
+
 }  // namespace
 
-Table TensorTable(const Graph& graph) {
+Table TensorTable(const Graph& graph, const Modules& modules, const MemoryProgram* program) {
+  const FileModules module_of(modules, program);
   Table table{"tensors",
               "Tensors of the file",
               {{"name", "tensor"},
@@ -80,7 +108,7 @@ Table TensorTable(const Graph& graph) {
     row.emplace_back(std::string(NameOf(tensor.role)));
     row.push_back(CellOf(NumBytes(tensor.shape, tensor.dtype)));
     row.push_back(!maker ? Cell() : Cell(maker->name.empty() ? Describe(graph, tensor.producer) : maker->name));
-    row.push_back(maker || !tensor.consumers.empty() ? Cell(std::string()) : Cell());  // no file names its modules
+    row.push_back(maker || !tensor.consumers.empty() ? Cell(module_of.Of(tensor, maker)) : Cell());
     row.push_back(tensor.path.empty() ? Cell() : Cell(tensor.name));
   }
   return table;

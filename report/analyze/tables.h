@@ -14,8 +14,9 @@ namespace onnx_mem {
 
 inline bool AliveAt(const Buffer& buffer, StepId step) { return buffer.begin <= step && step < buffer.end; }
 
-// "tensors": every tensor of the file's graph with its type and shape, in the file's order.
-Table TensorTable(const Graph& graph);
+// "tensors": every tensor of the file's graph with its type, shape and module, in the file's order. Modules are those
+// of `program`, the run that is shown (may be null).
+Table TensorTable(const Graph& graph, const Modules& modules, const MemoryProgram* program);
 
 // "live_at_peak": every buffer that is alive at the peak, who made it, who keeps it and until when; largest first, at
 // most `most` of them (0: all).

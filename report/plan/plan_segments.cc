@@ -37,7 +37,10 @@ std::string RangeName(const PlannedSegment& segment) {
 std::string KindOf(const PlannedSegment& segment) {
   if (segment.segment.offload == Offload::kGate) return ", from where on they leave";
   if (segment.segment.offload != Offload::kNo) return ", to the host";
-  if (segment.segment.by_call()) return absl::StrFormat(", keeping %d calls", segment.segment.keep_calls.size());
+  if (!segment.segment.keep_calls.empty()) {
+    const size_t kept = segment.segment.keep_calls.size();
+    return absl::StrFormat(", keeping %d call%s", kept, kept == 1 ? "" : "s");
+  }
   return segment.segment.keep.empty() ? "" : ", keeping products";
 }
 

@@ -1,7 +1,7 @@
-"""Scores the blind list of records (models.py beside this): each model recorded at its batch of 2, the program asked at 7,
-and held against the model's own code.
+"""Scores a blind list of records (models.toml beside this, or another study's): each model recorded at its batch of 2,
+the program asked at 7, and held against the model's own code.
 
-    python studies/2026-11-24-records/check_records.py RESULT.json [PACKAGE/NAME ...]
+    python studies/2026-11-24-records/check_records.py RESULT.json [STUDY] [PACKAGE/NAME ...]
 
 RESULT.json has per model the CPU seconds of recording, the bytes of the record, rows of (figure, program, model) for Adam,
 momentum and inference, the largest relative difference, what the program had no rule for, and whether verify(), which
@@ -47,8 +47,9 @@ def scored(make) -> dict:
 def main():
     warnings.simplefilter("ignore")
     path, *names = sys.argv[1:]
+    study = names.pop(0) if names and "/" not in names[0] else "2026-11-24-records"
     results = json.loads(pathlib.Path(path).read_text()) if os.path.exists(path) else {}
-    for package, models in listed("2026-11-24-records").items():
+    for package, models in listed(study).items():
         for name, make in models.items():
             key = f"{package}/{name}"
             if key not in names if names else key in results:

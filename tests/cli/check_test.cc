@@ -32,13 +32,13 @@ TEST(Check, NamesTheBatchAndWhereItComesFrom) {
     Words words;
     const char* said;
   } kCases[] = {
-      {kLenet, {}, "effects are told at batch 1, since none was asked for"},
-      {kLenet, {"-b", "8"}, "effects are told at batch 8\n"},
-      {kLenet, {"--dim", "batch=8"}, "effects are told at batch 8\n"},
-      {kTokens, {"--dim", "seq=4"}, "effects are told at batch 1, since none was asked for"},
-      {kTokens, {"--dim", "batch=2", "--dim", "seq=4"}, "effects are told at batch 2\n"},
-      {kTokens, {"-b", "2", "--dim", "seq=4"}, "effects are told at batch 2\n"},
-      {kFixed, {}, "effects are told at batch 64, the file's"},
+      {kLenet, {}, "effects are those at batch 1, since none was given"},
+      {kLenet, {"-b", "8"}, "effects are those at batch 8\n"},
+      {kLenet, {"--dim", "batch=8"}, "effects are those at batch 8\n"},
+      {kTokens, {"--dim", "seq=4"}, "effects are those at batch 1, since none was given"},
+      {kTokens, {"--dim", "batch=2", "--dim", "seq=4"}, "effects are those at batch 2\n"},
+      {kTokens, {"-b", "2", "--dim", "seq=4"}, "effects are those at batch 2\n"},
+      {kFixed, {}, "effects are those at batch 64, the file's"},
   };
   for (const auto& c : kCases) {
     const std::string text = CheckOf(c.model, c.words);

@@ -109,10 +109,13 @@ TEST(ShapeTable, GroupsEqualTensorsOfOneCategory) {
 }
 
 TEST(TensorTable, ListsTheFilesTensorsInOrder) {
-  const Table table = TensorTable(*SampleAnalysis().graph);
+  const Analysis analysis = SampleAnalysis();
+  const Table table = TensorTable(*analysis.graph, Modules(analysis.parameters), analysis.training()->program.get());
   ASSERT_EQ(table.rows.size(), 4u);
   EXPECT_EQ(table.rows[0], (Row{std::string("x"), std::string("float32"), Shape({75}), std::string("input"),
                                 int64_t{300}, Cell(), std::string(), Cell()}));
+  EXPECT_EQ(Text(table.rows[1][6]), "a.conv");  // a parameter's module, and that of the step that ran a node
+  EXPECT_EQ(Text(table.rows[2][6]), "a.conv");
   EXPECT_EQ(table.rows[2][4], Cell());  // an unknown size
   EXPECT_EQ(Text(table.rows[3][5]), "node #1 (Relu)");
 }

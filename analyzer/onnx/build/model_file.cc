@@ -319,10 +319,7 @@ absl::Status ModelFile::Impl::LoadRecord(ByteWindow bytes, const std::string& pa
 absl::StatusOr<ImportedModel> ModelFile::Impl::ImportRecord(const Bindings& bindings) const {
   ImportedModel imported{.graph = {}, .info = info, .diagnostics = diagnostics};
   ASSIGN_OR_RETURN(imported.graph, GraphOfRecord(record, bindings, info.path));
-  const record::Program& program = record->train ? *record->train : *record->eval;
-  imported.info.node_count = std::count_if(program.lines.begin(), program.lines.end(), [](const record::Line& line) {
-    return line.kind == record::Line::Kind::kOp;
-  });
+  imported.info.node_count = record::NumOperators(*record);
   imported.info.from_record = true;
   if (std::optional<Diagnostic> far = FarFromWatched(imported.graph)) {
     imported.diagnostics.push_back(*std::move(far));

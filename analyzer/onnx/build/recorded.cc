@@ -152,6 +152,10 @@ absl::StatusOr<std::shared_ptr<const record::Record>> RecordOf(const onnx::Model
   absl::StatusOr<std::string> text = record::Unpack(packed);
   absl::StatusOr<record::Record> read =
       text.ok() ? record::ParseRecord(*text, static_cast<int64_t>(packed.size())) : text.status();
+  if (read.ok() && read->later_call) {
+    read = ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadRecord,
+                       "it is of a whole training step, which has no graph beside it");
+  }
   if (!read.ok()) {
     diagnostics.push_back({.code = Code::kBadRecord,
                            .severity = Severity::kWarning,
@@ -270,10 +274,14 @@ absl::StatusOr<Graph> GraphOfRecord(std::shared_ptr<const record::Record> record
     return ErrorStatus(absl::StatusCode::kInvalidArgument, beyond->code, beyond->message, beyond->details);
   }
   auto bound = std::make_shared<BoundRecord>(BoundRecord{.record = std::move(record), .place = place});
+  Graph graph;
+  if (bound->record->later_call) {
+    graph.record = std::move(bound);
+    return graph;
+  }
   Run run;
   run.training = bound->record->train.has_value();
   ASSIGN_OR_RETURN(Lowered lowered, LowerRecord(*bound, run));
-  Graph graph;
   std::map<TensorId, TensorId> copies;
   const auto copy = [&](TensorId id) {
     const auto [at, is_new] = copies.emplace(id, TensorId());

@@ -74,6 +74,12 @@ class LifeTracker(StorageTracker):
             self.parameters += t.numel() if category == "param" and len(self.seen) > before else 0
             self._name(t, name)
 
+    def see_gradients(self, tensors: Iterable[torch.Tensor]) -> None:
+        """Those that the step gave its parameters itself, too."""
+        for t in tensors:
+            if isinstance(t, FakeTensor) and t.is_leaf and t.grad is not None:
+                self.saw(t.grad, "grad")
+
     def start_call(self, call: int) -> None:
         self.calls.append(len(self.ops))
         self.phase, self.step = "forward", call
@@ -149,7 +155,7 @@ class LifeTracker(StorageTracker):
                                                             "update")
         self.module = self._inside[-1] if self._inside else ""
         self.ops.append(Op(str(func).removeprefix("aten."), self.phase, self.module, line,
-                           func.is_view or func.namespace == "prim"))
+                           func.is_view or func.namespace in ("prim", "profiler")))
         return super().__torch_dispatch__(func, types, args, kwargs)
 
     def _refuse_data(self, func: Any, args: Any, kwargs: Any, line: str) -> None:

@@ -88,6 +88,7 @@ def _run(step: Callable[[], object], reach: Reach, tracker: LifeTracker) -> None
             for call in range(CALLS):
                 tracker.start_call(call)
                 step()
+                tracker.see_gradients(reach.tensors.values())
                 reach.release_containers()
                 left.append(tracker.live)
             tracker.end()

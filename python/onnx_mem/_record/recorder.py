@@ -8,7 +8,7 @@ import os
 import re
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -21,7 +21,7 @@ from .._fake.inputs import FreeDims, free_dims, input_names
 from .._fake.precision import autocast, checked, converted, type_of
 from .._fake.tensors import batch_of, fake_cuda, keeps_nothing, refuse_what_is_not_plain, resized, weightless
 from .._types import BatchDim, FreeSize, Input, Mode, Module, Precision
-from ..errors import CannotRecord, reported
+from ..errors import CannotRecord, Error, reported
 from . import chance
 from .observe import observe
 from .record import MODES, Free, Record
@@ -38,7 +38,8 @@ _AHEAD = {1: (1, 33, 67, 131), 8: (8, 40, 72, 136), 32: (32, 64, 128, 224), 64: 
 
 
 @reported
-def record(model: Module, args: object = (), *rest: object, kwargs: Mapping[str, object] | None = None,
+def record(model: Module | None = None, args: object = (), *rest: object,
+           kwargs: Mapping[str, object] | None = None, step: Callable[..., object] | None = None,
            batch_dim: BatchDim = 0, free: FreeSize | None = None, modes: Sequence[Mode] = MODES,
            precisions: Precision | Sequence[Precision] = (), **inputs: Input) -> Record:
     """Records what one forward of `model` runs, in evaluation and in training mode.
@@ -55,6 +56,8 @@ def record(model: Module, args: object = (), *rest: object, kwargs: Mapping[str,
         where it has the size that the first tensor has there; {"seq": {"ids": 1, "mask": (2, 3)}} for those of the
         inputs named. The model is then watched at five lengths, and sizes become functions of the length, of degree 2
         at most. Where they are none a warning says so, and only the batch is free.
+      step: record a training step of your own instead, as of measure(): each storage with its life and its size. The
+        program replays it at other batches; it makes no plan of it. `modes` and `precisions` are not for it.
       modes: which programs to record.
       precisions: record the model in these as well: "bf16", "fp16" (the model and its floating inputs converted),
         "amp-bf16", "amp-fp16" (forward under autocast). Casts in its code that do nothing in float32 are seen so.
@@ -67,6 +70,18 @@ def record(model: Module, args: object = (), *rest: object, kwargs: Mapping[str,
     """
     args, kwargs = examples(args, rest, kwargs, inputs)
     precisions = checked(precisions)
+    if step is not None:
+        from .own_step import record_step
+        if tuple(modes) != MODES or precisions:
+            raise Error("a step of your own is what it is: record(step=...) takes batch_dim and free beside the inputs",
+                        "bad-option")
+        made, notes = record_step(step, model, args, kwargs, batch_dim, free)
+        for note in notes:
+            warnings.warn(note, stacklevel=3)
+        return made
+    if not isinstance(model, torch.nn.Module):
+        raise Error("record wants a model, or a step of your own\n  try: onnx_mem.record(model, x), or "
+                    "onnx_mem.record(step=step, args=(x, y))", "bad-argument")
     notes = refuse_what_is_not_plain(model, (args, kwargs))
     names = input_names(model, args, kwargs)
     batch = batch_of((args, kwargs), batch_dim, names)

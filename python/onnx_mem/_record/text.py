@@ -115,6 +115,9 @@ def to_text(record: Record) -> str:
     if record.batches != (1, None):
         lines.append("batches " + " ".join(str(n) for n in record.batches if n is not None))
     for mode, p in record.programs.items():
+        if mode == "step":
+            lines += _step_lines(p)
+            continue
         lines.append(f"program {mode}")
         values: list[Any] = p["values"]
         known = set()
@@ -136,6 +139,16 @@ def to_text(record: Record) -> str:
         lines.append(" ".join(["return"] + ["-" if v is None else f"%{v}" for v in p["returned"]]))
         lines.append(f"tree {p['tree']}")
     return "\n".join(lines) + "\n"
+
+
+def _step_lines(step: Any) -> list[str]:
+    lines = []
+    for call, p in (("first", step["first"]), ("later", step)):
+        lines.append(f"step {call} {step['parameters']}")
+        lines += [" ".join(filter(None, ("op", x["phase"], x["op"], x["module"]))) for x in p["lines"]]
+        lines += [f"live {s['category']} {number(s['bytes'])} {s['begin']} {s['end']} {s['module'] or '-'} "
+                  f"{s['name']}".rstrip() for s in p["storages"]]
+    return lines
 
 
 def _values(values: Any) -> list[str]:
@@ -277,13 +290,45 @@ def from_text(text: str) -> Record:
             batches = _batches(line)
         elif line.take("program "):
             p = programs[line.text[8:]] = dict(values=[], lines=[], returned=[], tree="", loss=None)
+        elif line.take("step "):
+            p = _start_step(line, programs)
         elif p is None:
             line.fail("'program'")
+        elif "storages" in p:
+            _of_step(line, p)
         else:
             _statement(line, p)
-    if not programs:
+    if not programs or "step" in programs and programs["step"].keys().isdisjoint(("first",)):
         raise Error("the record has no program", "bad-record")
     return Record(programs, version, free, batches)
+
+
+def _start_step(line: _Line, programs: Any) -> Any:
+    words = line.text.split(" ")
+    if len(words) != 3 or words[1] not in ("first", "later") or not words[2].isdigit():
+        line.fail("'first' or 'later', and how many parameters")
+    made: dict[str, Any] = dict(lines=[], storages=[])
+    whole = programs.setdefault("step", dict(parameters=int(words[2])))
+    if words[1] == "later":
+        whole.update(made)
+        return whole
+    return whole.setdefault("first", made)
+
+
+def _of_step(line: _Line, p: Any) -> None:
+    """op PHASE NAME [MODULE], or live CATEGORY BYTES BEGIN END [MODULE or - [NAME]]."""
+    words = line.text.split(" ", 6)
+    try:
+        if words[0] == "op":
+            p["lines"].append(dict(op=words[2], phase=words[1], module=" ".join(words[3:])))
+        elif words[0] == "live":
+            module, name = [*words[5:], "", ""][:2]
+            p["storages"].append(dict(category=words[1], bytes=_size(words[2]), begin=int(words[3]),
+                                      end=int(words[4]), module="" if module == "-" else module, name=name))
+        else:
+            line.fail("'op' or 'live'")
+    except (ValueError, IndexError):
+        line.fail("an operator or a storage")
 
 
 def _batches(line: _Line) -> tuple[int, int | None]:

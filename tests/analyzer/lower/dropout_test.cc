@@ -371,9 +371,9 @@ TEST(Dropout, AttentionWeightsAreKnownByWhatTheyWeigh) {
   onnx_mem::Run run = Eager();
   run.dropout = 0.1;
   for (const std::string_view rest :
-       {"/E = Einsum(p, v) -> y float32 2x4x8x3 {equation: 'bhij,bhjd->bhid'}",
+       {"/E = Einsum(p, v) -> y float32 2x4x8x3 {equation: \"bhij,bhjd->bhid\"}",
         "/M = Mul(p, scale) -> m float32 2x4x8x8\n/E = MatMul(m, v) -> y float32 2x4x8x3"}) {
-    const std::string text = absl::StrCat(kAttention, rest, "\noutput y\n");
+    const std::string text = std::string(kAttention).append(rest).append("\noutput y\n");
     EXPECT_NE(LowerText(text, run).find("dropout(p)"), std::string::npos) << LowerText(text, run);
   }
 }

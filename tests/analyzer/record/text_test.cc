@@ -62,6 +62,29 @@ TEST(Text, ReadsProgramsOfAPrecisionAndOfBatchOne) {
   }
 }
 
+TEST(Text, ReadsAStep) {
+  const std::string start = "eager 1\ntorch 2.15.0\nbatches 2\n";
+  const std::string first = "step first 32\nop forward mm fc\nlive parameters 128 0 1 - fc.weight\n";
+  const std::string later =
+      "step later 32\nop forward mm fc\nop optimizer _foreach_add_\nlive parameters 128 0 2 - fc.weight\n"
+      "live transient_activations 16B+4 0 1 fc mm (train.py:3)\n";
+  const absl::StatusOr<Record> record = ParseRecord(start + first + later);
+  ASSERT_TRUE(record.ok()) << record.status();
+  ASSERT_TRUE(record->later_call);
+  EXPECT_EQ(record->later_call->parameters, 32);
+  ASSERT_EQ(record->later_call->operators.size(), 2u);
+  EXPECT_EQ(record->later_call->storages[1].name, "mm (train.py:3)");
+  EXPECT_EQ(At(record->later_call->storages[1].bytes, {.batch = 2}), 36);
+  EXPECT_EQ(ToText(*record), start + first + later);
+  for (const std::string& refused :
+       {start + first, start + later, start + first + first, start + first + later + "program eval\n",
+        WithLines(kLinear) + first + later, start + first + later + "op forward mm\n",
+        start + first + later + "live inputs 4 1 1\n", start + first + later + "live inputs 4 0 3\n",
+        start + first + later + "live inputs 4 2 2\n", start + first + later + "live inputs four 0 1\n"}) {
+    EXPECT_FALSE(ParseRecord(refused).ok()) << refused;
+  }
+}
+
 TEST(Text, ReadsSpans) {
   const std::string lines =
       "grad off\n%2 f32[8] = zeros [8]\ngrad on\nleaf %2\ncheckpoint reentrant %1\n  %4 f32[B,8] = relu "

