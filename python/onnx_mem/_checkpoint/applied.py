@@ -15,6 +15,9 @@ import weakref
 import torch
 import torch.utils.checkpoint
 from torch._subclasses.fake_tensor import FakeTensor
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 _SEGMENT = "_onnx_mem_segment"    # of a planned module: its entry, or a list of those of its children's runs
 _CHAIN = "_onnx_mem_chain"        # of modules that are computed as one: all of them, in order
@@ -148,7 +151,7 @@ def _assigned(known, entries):
         planned[module] = (kind, value)
 
     for entry, names in entries:
-        value = {"modules": names, "keep": list(entry.get("keep") or []),
+        value = {"modules": names, "keep": _own_calls(entry, names),
                  "preserve_rng_state": bool(entry.get("preserve_rng_state", True))}
         modules = [known[name] for name in names]
         if entry.get("offload"):
@@ -353,6 +356,7 @@ def _run_head(self, inner, args, kwargs):
 
     def run(x, *args, **kwargs):
         for module in chain:
+            _begin(module)
             x = type(module)._onnx_mem_base.forward(module, x, *args, **kwargs)
         return x
     result = _checkpointed(run, list(chain), segment, args, kwargs)
@@ -398,12 +402,18 @@ def _checkpointed(run, modules, segment, args, kwargs):
     # Arguments as they were at the first run: a dense block appends to the list that it hands to its layers.
     args, kwargs = [_unshared(arg) for arg in args], {key: _unshared(arg) for key, arg in kwargs.items()}
     options = {"use_reentrant": False, "preserve_rng_state": segment["preserve_rng_state"]}
-    keep = [getattr(torch.ops.aten, name).default for name in segment["keep"]]
+    keep, by_call = segment["keep"], isinstance(segment["keep"], dict)
+    if by_call:
+        options["preserve_rng_state"] = False    # each call that draws again has a state of its own
+    else:
+        keep = [getattr(packet, overload) for packet in (getattr(torch.ops.aten, name) for name in keep)
+                for overload in packet.overloads()]
     # A compiler sees the whole step: there no second run writes a buffer, and of contexts it knows those that keep
-    # results.
+    # results of whole operators. Of a segment with kept calls it keeps nothing.
     if not torch.compiler.is_compiling():
-        options["context_fn"] = functools.partial(_contexts, modules, segment, keep, [*args, *kwargs.values()])
-    elif keep:
+        make = _call_contexts if by_call else _contexts
+        options["context_fn"] = functools.partial(make, modules, segment, keep, [*args, *kwargs.values()])
+    elif keep and not by_call:
         options["context_fn"] = functools.partial(torch.utils.checkpoint.create_selective_checkpoint_contexts, keep)
     return torch.utils.checkpoint.checkpoint(run, *args, **options, **kwargs)
 
@@ -508,6 +518,338 @@ class _SecondRun:
         for norm, norm.momentum, norm.num_batches_tracked in self.kept:
             pass
         self.kept = []
+
+
+# ------------------------------------------------------------------------------------- calls that are kept or skipped
+#
+# With `keep` per operator call the second run of a segment does one of three things with each call: it takes the results
+# that were kept, it runs the call again, or it hands out tensors without bytes, as nothing that runs reads them. Which
+# are skipped follows from what is kept and from what autograd saved in the first run.
+
+_IGNORED = torch.utils.checkpoint.SAC_IGNORED_OPS
+_STATISTICS = ("running_mean", "running_var")
+_FOUND = weakref.WeakKeyDictionary()    # by a segment's first module: {a first run: (calls that run again,
+                                        # calls whose results are not kept after all)}
+_RUNNING = []                           # first runs that are under way
+
+
+def _own_calls(entry, names):
+    """What an entry keeps: a list of operators' names as it is; of calls, {(index of the module, path below it, operator,
+    how many before it): outputs}, so that no name of this model is in it."""
+    keep = entry.get("keep") or []
+    if not isinstance(keep, dict) and "skip" not in entry:
+        return list(keep)
+    calls = {}
+    for text, outputs in dict(keep).items():
+        path, _, call = text.rpartition(":")
+        op, _, nth = call.rpartition("#")
+        if not (op and nth.isdigit()):
+            raise ValueError(f"{text!r} is no call; one reads block.fc:aten.addmm.default#0")
+        calls[(*_place_in(entry["modules"], path, text), op, int(nth))] = list(outputs)
+    return calls
+
+
+def _place_in(modules, path, text):
+    if not path:
+        return -1, ""    # counted over the whole segment
+    for i, name in enumerate(modules):
+        if path == name or path.startswith(name + "."):
+            return i, path[len(name) + 1:]
+    raise ValueError(f"{text!r} is a call of none of the segment's modules ({', '.join(modules)})")
+
+
+def _call_contexts(modules, segment, keep, inputs):
+    call = {"kept": {}, "ops": [], "again": frozenset(), "states": {}, "name": segment["modules"][0]}
+    first = _Together(_FirstRun(modules, segment, inputs), _FirstCalls(modules, keep, call))
+    return first, _SecondCalls(call)
+
+
+def _begin(module):
+    for run in _RUNNING[-1:]:
+        run.begin(module)
+
+
+@functools.lru_cache(None)
+def _writes(func):
+    """(indices of the arguments that `func` writes over, index of the one that it returns or None)."""
+    arguments = func._schema.arguments
+    over = [i for i, a in enumerate(arguments) if a.alias_info is not None and a.alias_info.is_write]
+    returns = any(r.alias_info is not None and r.alias_info.is_write for r in func._schema.returns)
+    return over, over[0] if over and returns else None
+
+
+def _written(func, args, kwargs):
+    """Tensors that a call writes over."""
+    names = [a.name for a in func._schema.arguments]
+    return [t for i in _writes(func)[0] for t in tree_leaves(args[i] if i < len(args) else kwargs.get(names[i]))
+            if isinstance(t, torch.Tensor)]
+
+
+def _draws_numbers(func):
+    return torch.Tag.nondeterministic_seeded in func.tags
+
+
+def _device_of(args, kwargs):
+    return next((t.device for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)), torch.device("cpu"))
+
+
+def _on_gpu(device):
+    return device.type == "cuda" and torch.cuda.is_available()
+
+
+def _state_of(device):
+    return torch.cuda.get_rng_state(device) if _on_gpu(device) else torch.get_rng_state()
+
+
+def _set_state(device, state):
+    torch.cuda.set_rng_state(state, device) if _on_gpu(device) else torch.set_rng_state(state)
+
+
+class _Shape:
+    """All of a tensor but its bytes."""
+
+    def __init__(self, t):
+        self.size, self.stride, self.offset = t.shape, t.stride(), t.storage_offset()
+        self.dtype, self.device = t.dtype, t.device
+        self.fake = t.fake_mode if isinstance(t, FakeTensor) else None
+
+    def bare(self):
+        """A tensor without bytes. Who reads it by mistake gets an error."""
+        if self.fake is None and _on_gpu(self.device):    # nothing is allocated, not even for a moment
+            empty = torch.empty(0, dtype=self.dtype, device=self.device)
+            reach = 1 + sum((n - 1) * step for n, step in zip(self.size, self.stride))
+            storage = torch._C._construct_storage_from_data_pointer(0, self.device, max(reach, 0) * empty.element_size())
+            return empty.set_(storage, 0, self.size, self.stride)
+        with _disable_current_modes():    # who counts bytes sees none
+            device = self.device if self.fake is None else "meta"
+            empty = torch.empty_strided(self.size, self.stride, dtype=self.dtype, device=device)
+            empty.untyped_storage().resize_(0)
+            return empty if self.fake is None else FakeTensor(self.fake, empty, self.device)
+
+
+class _FirstCalls(TorchDispatchMode):
+    """The first run of a segment: holds what is kept, and learns what the second run can skip."""
+
+    def __init__(self, modules, keep, call):
+        super().__init__()
+        self.modules, self.keep, self.call = modules, keep, call
+
+    def __enter__(self):
+        self.counts, self.found, self.hooks = {}, set(), []
+        self.storages, self.reads, self.touches, self.views, self.results = {}, [], [], [], []
+        self.made, self.kept_storages, self.saved = {}, set(), set()    # made: by which call
+        self.places, self.touched = {}, {}
+        for i, module in enumerate(self.modules):
+            for path, m in module.named_modules():
+                self.places.setdefault(m, (i, path))
+                self.hooks.append(m.register_forward_pre_hook(lambda m, args: self.stack.append(m)))
+                self.hooks.append(m.register_forward_hook(lambda m, args, out: self.leave(m), always_call=True))
+        self.stack = [self.modules[0]]
+        self.watch_saved()
+        _RUNNING.append(self)
+        return super().__enter__()
+
+    def begin(self, module):
+        self.stack = [module]
+
+    def leave(self, module):
+        if len(self.stack) > 1 and self.stack[-1] is module:
+            self.stack.pop()
+
+    def watch_saved(self):
+        """Autograd hands what it saves to the hooks of checkpoint; they are called as before."""
+        pack, unpack = torch._C._autograd._top_saved_tensors_default_hooks(True)
+
+        def note(t):
+            if t.numel() > 0:    # of nothing there is nothing to make again
+                self.saved.add(self.storage(t))
+            return pack(t)
+        self.saving = torch.autograd.graph.saved_tensors_hooks(note, unpack)
+        self.saving.__enter__()
+
+    def storage(self, t):
+        """A number for the storage of `t` that no other has while this run lasts."""
+        try:
+            ref = StorageWeakRef(t.untyped_storage())
+        except (NotImplementedError, RuntimeError):    # of a subclass without one
+            return id(t)
+        self.storages.setdefault(ref.cdata, ref)
+        return ref.cdata
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if func in _IGNORED:
+            return func(*args, **kwargs)
+        index, op = len(self.call["ops"]), str(func)
+        self.call["ops"].append(op)
+        keep = self.kept_outputs(op)
+        reads = {self.storage(t) for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)}
+        if _draws_numbers(func):
+            device = _device_of(args, kwargs)
+            self.call["states"][index] = device, _state_of(device)
+        out = func(*args, **kwargs)
+        flat, spec = tree_flatten(out)
+        given = {self.storage(t) for t in flat if isinstance(t, torch.Tensor)}
+        writes = {self.storage(t) for t in _written(func, args, kwargs)}
+        self.made.update(dict.fromkeys(given - reads, index))
+        self.reads.append(reads)
+        self.touches.append((given - reads) | writes)
+        self.views.append(given if given and given <= reads and not writes else None)
+        self.call["kept"][index] = spec, [_Shape(t) if isinstance(t, torch.Tensor) else t for t in flat]
+        self.results.append([self.storage(t) if isinstance(t, torch.Tensor) else None for t in flat])
+        for i, t in enumerate(flat):
+            if isinstance(t, torch.Tensor) and keep is not None and (not keep or i in keep):
+                self.hold(t)
+        return out
+
+    def hold(self, t):
+        """Keeps the storage of `t`, as the result of the call that made it; one from outside is there anyway."""
+        storage = self.storage(t)
+        maker = self.made.get(storage)
+        if maker is None or storage in self.kept_storages:
+            return
+        self.kept_storages.add(storage)
+        flat = self.call["kept"][maker][1]
+        for i, result in enumerate(self.results[maker]):
+            if result == storage:
+                flat[i] = t.detach().as_strided(flat[i].size, flat[i].stride, flat[i].offset)
+
+    def kept_outputs(self, op):
+        """None: the call is not kept."""
+        place = self.places.get(self.stack[-1], (0, ""))
+        keys = [(*place, op), (-1, "", op)]
+        keys = [(*key, self.counts.setdefault(key, 0)) for key in keys]
+        for key in keys:
+            self.counts[key[:-1]] += 1
+        hit = next((key for key in keys if key in self.keep), None)
+        self.found.add(hit)
+        return None if hit is None else self.keep[hit]
+
+    def __exit__(self, kind, *error):
+        super().__exit__(kind, *error)
+        _RUNNING.remove(self)
+        self.saving.__exit__(kind, *error)
+        for hook in self.hooks:
+            hook.remove()
+        if kind is None:
+            self.settle()
+        self.places, self.storages, self.saved = {}, {}, set()
+
+    def settle(self):
+        """Leaves of what was noted what the second run needs."""
+        call, known = self.call, _FOUND.setdefault(self.modules[0], {})
+        what = tuple(call["ops"]), frozenset(self.made[s] for s in self.saved if s in self.made)
+        if what not in known:
+            self.check_found()
+            again, kept = self.again()
+            known[what] = again, frozenset(self.made[s] for s in self.kept_storages - kept)
+        call["again"], not_kept = known[what]
+        for index in call["again"]:    # of such a call some results may be kept
+            if index in not_kept or not any(isinstance(t, torch.Tensor) for t in call["kept"][index][1]):
+                del call["kept"][index]
+        call["states"] = {index: state for index, state in call["states"].items() if index in call["again"]}
+
+    def again(self):
+        """(calls that run again, storages that stay kept). A call that runs again may read a kept storage as it was before
+        a later call wrote over it: such a storage is made again too."""
+        kept = set(self.kept_storages)
+        while True:
+            again, needed = self.again_with(kept)
+            late = {s for s in kept for r in again if s in self.reads[r] and s not in self.touches[r]
+                    for w in self.touching(s) if w > r and w != self.made[s]}
+            if not late:
+                absent = self.made.keys() - kept - needed
+                views = {i for i, storages in enumerate(self.views) if storages and not storages & absent}
+                return frozenset(again | views), frozenset(kept)
+            makers = {self.made[s] for s in late}
+            kept -= {s for s in kept if self.made[s] in makers}
+
+    def again_with(self, kept):
+        """Calls that make what autograd saved and nobody kept, and what those read; with one that writes a storage all
+        that write it. And the storages that they make."""
+        needed = (self.saved & self.made.keys()) - kept
+        again, left = set(), list(needed)
+        while left:
+            for index in self.touching(left.pop()):
+                if index not in again:
+                    again.add(index)
+                    more = ((self.reads[index] | self.touches[index]) & self.made.keys()) - kept - needed
+                    needed |= more
+                    left += more
+        return again, needed
+
+    def touching(self, storage):
+        if not self.touched:
+            for index, storages in enumerate(self.touches):
+                for each in storages:
+                    self.touched.setdefault(each, []).append(index)
+        return self.touched.get(storage, [])
+
+    def check_found(self):
+        missing = next((key for key in self.keep if key not in self.found), None)
+        if missing is None:
+            return
+        i, path, op, nth = missing
+        calls = sorted({f"{o}#{n}" for j, p, o, n in self.counted() if (j, p) == (i, path)})
+        where = ".".join(filter(None, (self.call["name"] if i <= 0 else f"module {i} of the segment", path)))
+        raise RuntimeError(f"{where} makes no call {op}#{nth}, which the plan keeps; it makes {', '.join(calls) or 'none'}"
+                           ". The plan was made for another device, precision or version: make it again")
+
+    def counted(self):
+        return [(*key, n) for key, count in self.counts.items() for n in range(count)]
+
+
+class _SecondCalls(TorchDispatchMode):
+    """The second run: in the order of the first."""
+
+    def __init__(self, call):
+        super().__init__()
+        self.call, self.index = call, 0
+
+    def __enter__(self):
+        self.index = 0
+        return super().__enter__()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if func in _IGNORED:
+            return func(*args, **kwargs)
+        call, index = self.call, self.index
+        self.index += 1
+        first = call["ops"][index] if index < len(call["ops"]) else "nothing more"
+        if first != str(func):
+            raise RuntimeError(f"{call['name']}: call {index} of the second run is {func}, of the first run it was "
+                               f"{first}; leave this segment out of the plan")
+        if index in call["again"]:
+            return self.with_kept(index, self.run(func, index, args, kwargs))
+        over, returned = _writes(func)
+        if returned is not None:
+            return args[returned]
+        if index not in call["kept"]:
+            raise RuntimeError(f"{call['name']}: what was kept for backward has been used; a segment with kept calls can "
+                               "go backward once (retain_graph: restore(model) first)")
+        spec, flat = call["kept"].pop(index)
+        return tree_unflatten([t.bare() if isinstance(t, _Shape) else t for t in flat], spec)
+
+    def with_kept(self, index, out):
+        if index not in self.call["kept"]:
+            return out
+        spec, kept = self.call["kept"].pop(index)
+        flat = [k if isinstance(k, torch.Tensor) else t for t, k in zip(tree_leaves(out), kept)]
+        return tree_unflatten(flat, spec)
+
+    def run(self, func, index, args, kwargs):
+        # Running statistics must not move a second time.
+        args = [a if p.name not in _STATISTICS or a is None else None if "Optional" in str(p.type) else a.clone()
+                for p, a in zip(func._schema.arguments, args)]
+        if index not in self.call["states"]:
+            return func(*args, **kwargs)
+        device, state = self.call["states"][index]
+        now = _state_of(device)
+        _set_state(device, state)
+        out = func(*args, **kwargs)
+        _set_state(device, now)
+        return out
 
 
 # ----------------------------------------------------------------------------------------------- tensors on the host
