@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <string>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/strings/string_view.h"
 #include "analyzer/analysis/recorded_step.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
@@ -14,6 +12,7 @@
 #include "analyzer/runtimes/figures.h"
 #include "analyzer/runtimes/runtime.h"
 #include "analyzer/study/assumption_list.h"
+#include "analyzer/study/model_facts.h"
 
 namespace onnx_mem {
 namespace {
@@ -42,53 +41,11 @@ Workload OneRun(const Workload& workload) {
 
 Mode ModeOf(const Part& part) { return part.name == kTrainingPart ? Mode::kTraining : Mode::kInference; }
 
-void CopyModelFacts(const Enacted& enacted, Analysis& analysis) {
-  analysis.parameters = enacted.parameters;
-  analysis.parameter_count = enacted.parameter_count;
-  analysis.parameter_bytes = enacted.parameter_bytes;
-  analysis.buffer_bytes = enacted.buffer_bytes;
-  analysis.forward_flops = enacted.forward_flops;
-  analysis.batch_statistics = enacted.batch_statistics;
-}
-
-void CopyFindings(const Enacted& enacted, Analysis& analysis) {
-  analysis.diagnostics.insert(analysis.diagnostics.end(), enacted.diagnostics.begin(), enacted.diagnostics.end());
-  analysis.plain_rewrites = enacted.plain_rewrites;
-}
-
-// Diagnostics after which a figure is a lower bound: sizes or whole operators are missing from the sum.
-bool IsLowerBound(const std::vector<Diagnostic>& diagnostics) {
-  return std::any_of(diagnostics.begin(), diagnostics.end(), [](const Diagnostic& d) {
-    return d.code == Code::kShapeUnknown || d.code == Code::kCustomOp || d.code == Code::kUnknownSize;
-  });
-}
-
-// A body that runs several times saves something in each run, of which one is counted.
-bool HasOpaqueBodies(const std::vector<Diagnostic>& diagnostics) {
-  return std::any_of(diagnostics.begin(), diagnostics.end(),
-                     [](const Diagnostic& d) { return d.code == Code::kOpaqueSubgraph; });
-}
-
 Shared<RunFigures> WithAtLeast(bool at_least, Shared<RunFigures> figures) {
   if (!at_least) return figures;
   auto bound = std::make_shared<RunFigures>(*figures);
   bound->at_least = true;
   return bound;
-}
-
-// The imported graph's tensors get the names that reports give the parameters.
-Shared<Graph> WithPaths(const std::vector<Parameter>& parameters, const Shared<ImportedModel>& model) {
-  absl::flat_hash_map<absl::string_view, const std::string*> paths;
-  for (const Parameter& p : parameters) {
-    if (p.name != p.file_name) paths.emplace(p.file_name, &p.name);
-  }
-  if (paths.empty()) return Shared<Graph>(model, &model->graph);
-  auto graph = std::make_shared<Graph>(model->graph);
-  for (Tensor& tensor : graph->tensors) {
-    const auto found = paths.find(tensor.name);
-    if (found != paths.end()) tensor.path = *found->second;
-  }
-  return graph;
 }
 
 // Of a graph that a record stands for nothing is looked for.
