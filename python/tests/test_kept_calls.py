@@ -375,3 +375,53 @@ def test_a_planned_step_takes_what_was_promised(program, tmp_path, make, budget,
         assert all(entry["keep"] for entry in entries)
         planned = onnx_mem.checkpoint(copy.deepcopy(model), entries)
     assert same(expected, run(planned))
+
+
+def two_ranks(rank, store, kept, failed):
+    """One of two processes: gradients under DDP and FSDP2 with kept calls are those without a plan."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+    torch.set_num_threads(1)
+    torch.distributed.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=2)
+    mesh = init_device_mesh("cpu", (2,))
+
+    def data_parallel(model):
+        return nn.parallel.DistributedDataParallel(model)
+
+    def sharded(model):
+        for module in (*model.blocks, model):
+            fully_shard(module, mesh=mesh)
+        return model
+
+    def run(wrap, plan):
+        model = net()
+        if wrap is sharded:    # its units share no parameters
+            for layer in (model.blocks[1].out, model.blocks[3].fc):
+                layer.weight = nn.Parameter(layer.weight.detach().clone())
+        if plan:
+            onnx_mem.checkpoint(model, plan)
+        wrapped, found = wrap(model), []
+        for seed in (1, 2):
+            torch.manual_seed(2 * seed + rank)
+            model.zero_grad()
+            wrapped(X + rank).pow(2).sum().backward()
+            found += [t.full_tensor() if hasattr(t, "full_tensor") else t.clone()
+                      for t in (*(p.grad for p in model.parameters()), *model.buffers())]
+        return [*found, torch.get_rng_state()]
+    for name, wrap in (("DDP", data_parallel), ("FSDP2", sharded)):
+        if not same(run(wrap, None), run(wrap, kept)):
+            failed.put(f"{name} on rank {rank}")
+    torch.distributed.destroy_process_group()
+
+
+def test_two_processes_compute_the_same(tmp_path):
+    if not torch.distributed.is_available():
+        pytest.skip("this torch has no distributed package")
+    pytest.importorskip("torch.distributed.fsdp")
+    segments = [["stem.4"], ["blocks.1"], ["blocks.2"], ["blocks.3"]]
+    calls = calls_of(net(), segments)
+    kept = by_call(segments, lambda modules: {key: [] for key in calls[tuple(modules)][::3]})
+    context = torch.multiprocessing.get_context("spawn")
+    failed = context.SimpleQueue()
+    torch.multiprocessing.spawn(two_ranks, (str(tmp_path / "store"), kept, failed), nprocs=2)
+    assert failed.empty(), failed.get()
