@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/diagnostic.h"
@@ -69,14 +71,19 @@ bool IsRecordedStep(const Graph& graph) {
 }
 
 absl::Status CheckRecordedStep(const Workload& workload) {
-  std::string other;
-  if (workload.mode == Mode::kInference) other = "has no inference";
-  if (IsSpread(workload.layout)) other = "is of one card";
-  if (other.empty()) return absl::OkStatus();
-  return ErrorStatus(
-      absl::StatusCode::kUnimplemented, Code::kRecordSettles,
-      absl::StrCat("the record is of a whole training step, which ", other),
-      {"try: --mode train", "in Python: onnx_mem.export(model, x, \"model.onnx\") records a model for all questions"});
+  const std::string records_model = "in Python: export(model, x, \"model.onnx\") records a model for all questions";
+  const auto refused = [](const std::string& why, std::vector<std::string> details) {
+    return ErrorStatus(absl::StatusCode::kUnimplemented, Code::kRecordSettles,
+                       absl::StrCat("the record is of a whole training step, ", why), std::move(details));
+  };
+  if (IsSpread(workload.layout)) return refused("which is of one card", {records_model});
+  if (workload.mode == Mode::kInference) return refused("without inference", {"try: --mode train", records_model});
+  Run as_recorded;
+  as_recorded.training = workload.run.training;
+  if (workload.run == as_recorded && workload.optimizer == Optimizer()) return absl::OkStatus();
+  return refused("which no option changes",
+                 {"why: its optimizer, loss and precision are in its own code",
+                  "in Python: record the changed step: export(step=step, ...)", records_model});
 }
 
 absl::StatusOr<Enacted> EnactRecordedStep(const Graph& graph) {

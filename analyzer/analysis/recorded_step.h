@@ -14,7 +14,7 @@ namespace onnx_mem {
 
 bool IsRecordedStep(const Graph& graph);
 
-// Error: Unimplemented "record-settles" where `workload` wants an inference, or several cards.
+// Error: Unimplemented "record-settles" where `workload` wants an inference, several cards, or another step.
 absl::Status CheckRecordedStep(const Workload& workload);
 
 // Of a graph that is one: a later call, with its optimizer in it, and the first one. Errors: InvalidArgument

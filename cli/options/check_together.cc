@@ -45,6 +45,11 @@ absl::Status CheckBudgetShare(const Options& options) {
   return absl::OkStatus();
 }
 
+absl::Status CheckPackedBase(const Run& run) {
+  if (run.bitsandbytes.empty() || run.base_bits != BaseBits::kAsStored) return absl::OkStatus();
+  return UsageError("--bitsandbytes is about --base-bits", {"try: --base-bits 4 with --lora 8:'q_proj|v_proj'"});
+}
+
 absl::Status CheckRuntime(const Options& options) {
   const Workload& workload = options.workload;
   const bool sessions = !RuntimeOf(workload).eager;
@@ -84,6 +89,7 @@ void SettleRuntime(Options& options) {
 absl::Status CheckTogether(const Options& options) {
   const Workload& workload = options.workload;
   RETURN_IF_ERROR(CheckLayout(options));
+  RETURN_IF_ERROR(CheckPackedBase(options.workload.run));
   RETURN_IF_ERROR(CheckRuntime(options));
   RETURN_IF_ERROR(CheckBudgetShare(options));
   const bool planned = options.plan || !options.plan_file.empty();

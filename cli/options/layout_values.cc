@@ -241,9 +241,8 @@ absl::Status CheckLayout(const Options& options) {
     return UsageError("steps over several cards are about training", {"try: --mode train"});
   }
   if (options.command == "plan") {
-    return UsageError(
-        "a plan is found for one card",
-        {"try: onnx-mem plan MODEL --budget SIZE -o plan.json, then onnx-mem MODEL --fsdp 8 --plan plan.json"});
+    return UsageError("a plan is found for one card",
+                      {"try: onnx-mem plan MODEL -o plan.json", "then: onnx-mem MODEL --fsdp 8 --plan plan.json"});
   }
   const bool fsdp = layout.data == DataParallel::kFsdp;
   const bool of_fsdp =

@@ -80,7 +80,7 @@ struct Segment {
   // Framework operators whose results are kept and not computed again; with '#' one call of one, "module:op#0", and
   // behind it the outputs that are kept, "[0,2]".
   std::vector<std::string> keep;
-  std::vector<std::string> skip;  // calls that the second run leaves out; empty: what nothing there reads
+  std::vector<std::string> skip = {};  // calls that the second run leaves out; empty: what nothing there reads
 #define ONNX_MEM_SEGMENT(member, ...) int64_t member = 0;  // of a plan that was found
 #include "figures.inc"
 };

@@ -92,11 +92,12 @@ std::string SessionLines(const RunSummary& run, const SessionFigures& session, c
          line("  memory pattern", session.pattern_bytes, "one block for all activations from run 2 on");
 }
 
-// "optimizer state (adam)", as far as the column has room for the name.
-std::string WithOptimizer(std::string label, const Report& report, const Screen& screen) {
+// "optimizer state (adam)", where the column has room for the name.
+std::string WithOptimizer(std::string label, const Report& report) {
   const std::string name = AssumptionNamed(report, "optimizer");
   if (name.empty()) return label;
-  return label + Shortened(" (" + name + ")", kLabelWidth - label.size(), screen.utf8);
+  std::string whole = absl::StrFormat("%s (%s)", label, name);
+  return whole.size() <= kLabelWidth ? whole : label;
 }
 
 std::string CategoryLines(const Report& report, const PartColumns& block, const Screen& screen) {
@@ -113,7 +114,7 @@ std::string CategoryLines(const Report& report, const PartColumns& block, const 
     if (run.inference) line.inference = run.inference->breakdown[c];
     if (line.training.value_or(0) == 0 && line.inference.value_or(0) == 0) continue;
     if (row.category == Category::kTransientActivations && !run.training) line.label = "activations";
-    if (row.category == Category::kOptimizerState) line.label = WithOptimizer(line.label, report, screen);
+    if (row.category == Category::kOptimizerState) line.label = WithOptimizer(line.label, report);
     const double share =
         main.peak_bytes > 0 ? static_cast<double>(main.breakdown[c]) / static_cast<double>(main.peak_bytes) : 0;
     line.rest = Bar(share, kBarWidth, screen.utf8);

@@ -96,12 +96,13 @@ int64_t InOneSession(const PartSummary& part, int64_t sessions) {
   return part.context_bytes + (part.device_bytes - part.context_bytes) / sessions - part.peak_bytes;
 }
 
-// "optimizer (adam)", as far as the column has room for the name.
-std::string LabelOf(const Share& share, const Report& report, const Screen& screen) {
+// "optimizer (adam)", where the column has room for the name.
+std::string LabelOf(const Share& share, const Report& report) {
   std::string label(share.label);
   const std::string name = AssumptionNamed(report, "optimizer");
   if (share.categories.front() != Category::kOptimizerState || name.empty()) return label;
-  return label + Shortened(" (" + name + ")", kShareLabel - label.size(), screen.utf8);
+  std::string whole = absl::StrFormat("%s (%s)", label, name);
+  return whole.size() <= kShareLabel ? whole : label;
 }
 
 std::string SharesText(const Report& report, const Screen& screen) {
@@ -120,7 +121,7 @@ std::string SharesText(const Report& report, const Screen& screen) {
     training_rest -= training;
     inference_rest -= inference;
     if (training == 0 && inference == 0) continue;
-    add_share(LabelOf(share, report, screen), training, inference, share.paint);
+    add_share(LabelOf(share, report), training, inference, share.paint);
   }
   const DeviceWords words = WordsOfDevice(report);
   if (words.sessions > 1) {

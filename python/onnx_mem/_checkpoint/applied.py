@@ -522,20 +522,25 @@ class _SecondRun:
 
 # ------------------------------------------------------------------------------------- calls that are kept or skipped
 #
-# With `keep` per operator call the second run of a segment does one of three things with each call: it takes the results
-# that were kept, it runs the call again, or it hands out tensors without bytes, as nothing that runs reads them. Which
-# are skipped follows from what is kept and from what autograd saved in the first run.
+# With `keep` per operator call the second run of a segment does one of three things with each call: it takes the
+# results that were kept, it runs the call again, or it hands out tensors without bytes, as nothing that runs reads
+# them. Which are skipped follows from what is kept and from what autograd saved in the first run.
 
 _IGNORED = torch.utils.checkpoint.SAC_IGNORED_OPS
 _STATISTICS = ("running_mean", "running_var")
+_ON_CPU = {    # what the CPU runs in place of an operator of the GPU; results 0 to 2 mean the same
+    "aten.native_batch_norm.default": ("aten.cudnn_batch_norm.default",),
+    "aten._scaled_dot_product_flash_attention_for_cpu.default": (
+        "aten._scaled_dot_product_flash_attention.default", "aten._scaled_dot_product_efficient_attention.default"),
+}
 _FOUND = weakref.WeakKeyDictionary()    # by a segment's first module: {a first run: (calls that run again,
                                         # calls whose results are not kept after all)}
 _RUNNING = []                           # first runs that are under way
 
 
 def _own_calls(entry, names):
-    """What an entry keeps: a list of operators' names as it is; of calls, {(index of the module, path below it, operator,
-    how many before it): outputs}, so that no name of this model is in it."""
+    """What an entry keeps: a list of operators' names as it is; of calls, {(index of the module, path below it,
+    operator, how many before it): outputs}, so that no name of this model is in it."""
     keep = entry.get("keep") or []
     if not isinstance(keep, dict) and "skip" not in entry:
         return list(keep)
@@ -559,7 +564,7 @@ def _place_in(modules, path, text):
 
 
 def _call_contexts(modules, segment, keep, inputs):
-    call = {"kept": {}, "ops": [], "again": frozenset(), "states": {}, "name": segment["modules"][0]}
+    call = {"kept": {}, "ops": [], "casts": [], "again": frozenset(), "states": {}, "name": segment["modules"][0]}
     first = _Together(_FirstRun(modules, segment, inputs), _FirstCalls(modules, keep, call))
     return first, _SecondCalls(call)
 
@@ -583,6 +588,14 @@ def _written(func, args, kwargs):
     names = [a.name for a in func._schema.arguments]
     return [t for i in _writes(func)[0] for t in tree_leaves(args[i] if i < len(args) else kwargs.get(names[i]))
             if isinstance(t, torch.Tensor)]
+
+
+def _weight_cast(func, args, kwargs):
+    """The weight and the type to which autocast converts it. Such a conversion is made once and remembered, and the
+    second run remembers others than the first did: it has no place in the order of calls."""
+    if func is torch.ops.aten._to_copy.default and args[0].is_leaf and args[0].requires_grad:
+        return args[0], kwargs.get("dtype")
+    return None
 
 
 def _draws_numbers(func):
@@ -618,7 +631,8 @@ class _Shape:
         if self.fake is None and _on_gpu(self.device):    # nothing is allocated, not even for a moment
             empty = torch.empty(0, dtype=self.dtype, device=self.device)
             reach = 1 + sum((n - 1) * step for n, step in zip(self.size, self.stride))
-            storage = torch._C._construct_storage_from_data_pointer(0, self.device, max(reach, 0) * empty.element_size())
+            nbytes = max(reach, 0) * empty.element_size()
+            storage = torch._C._construct_storage_from_data_pointer(0, self.device, nbytes)
             return empty.set_(storage, 0, self.size, self.stride)
         with _disable_current_modes():    # who counts bytes sees none
             device = self.device if self.fake is None else "meta"
@@ -681,8 +695,11 @@ class _FirstCalls(TorchDispatchMode):
         if func in _IGNORED:
             return func(*args, **kwargs)
         index, op = len(self.call["ops"]), str(func)
-        self.call["ops"].append(op)
-        keep = self.kept_outputs(op)
+        cast = _weight_cast(func, args, kwargs)
+        self.call["ops"].append(op if cast is None else None)
+        if cast is not None:
+            self.call["casts"].append((weakref.ref(cast[0]), cast[1], index))
+        keep = self.kept_outputs(op, _device_of(args, kwargs))
         reads = {self.storage(t) for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)}
         if _draws_numbers(func):
             device = _device_of(args, kwargs)
@@ -714,13 +731,14 @@ class _FirstCalls(TorchDispatchMode):
             if result == storage:
                 flat[i] = t.detach().as_strided(flat[i].size, flat[i].stride, flat[i].offset)
 
-    def kept_outputs(self, op):
+    def kept_outputs(self, op, device):
         """None: the call is not kept."""
-        place = self.places.get(self.stack[-1], (0, ""))
-        keys = [(*place, op), (-1, "", op)]
-        keys = [(*key, self.counts.setdefault(key, 0)) for key in keys]
-        for key in keys:
-            self.counts[key[:-1]] += 1
+        keys = []
+        for place in (self.places.get(self.stack[-1], (0, "")), (-1, "")):
+            nth = self.counts.setdefault((*place, op), 0)
+            self.counts[(*place, op)] += 1
+            names = (op, *_ON_CPU.get(op, ())) if device.type == "cpu" else (op,)
+            keys += [(*place, name, nth) for name in names]
         hit = next((key for key in keys if key in self.keep), None)
         self.found.add(hit)
         return None if hit is None else self.keep[hit]
@@ -750,8 +768,8 @@ class _FirstCalls(TorchDispatchMode):
         call["states"] = {index: state for index, state in call["states"].items() if index in call["again"]}
 
     def again(self):
-        """(calls that run again, storages that stay kept). A call that runs again may read a kept storage as it was before
-        a later call wrote over it: such a storage is made again too."""
+        """(calls that run again, storages that stay kept). A call that runs again may read a kept storage as it was
+        before a later call wrote over it: such a storage is made again too."""
         kept = set(self.kept_storages)
         while True:
             again, needed = self.again_with(kept)
@@ -786,14 +804,17 @@ class _FirstCalls(TorchDispatchMode):
         return self.touched.get(storage, [])
 
     def check_found(self):
-        missing = next((key for key in self.keep if key not in self.found), None)
+        # Weights that an earlier call converted are not converted here.
+        cast = {"aten._to_copy.default"} if any(map(torch.is_autocast_enabled, ("cpu", "cuda"))) else set()
+        missing = next((key for key in self.keep if key not in self.found and key[2] not in cast), None)
         if missing is None:
             return
         i, path, op, nth = missing
         calls = sorted({f"{o}#{n}" for j, p, o, n in self.counted() if (j, p) == (i, path)})
         where = ".".join(filter(None, (self.call["name"] if i <= 0 else f"module {i} of the segment", path)))
-        raise RuntimeError(f"{where} makes no call {op}#{nth}, which the plan keeps; it makes {', '.join(calls) or 'none'}"
-                           ". The plan was made for another device, precision or version: make it again")
+        raise RuntimeError(f"{where} makes no call {op}#{nth}, which the plan keeps; it makes "
+                           f"{', '.join(calls) or 'none'}. The plan was made for another device, precision or "
+                           "version: make it again")
 
     def counted(self):
         return [(*key, n) for key, count in self.counts.items() for n in range(count)]
@@ -804,30 +825,44 @@ class _SecondCalls(TorchDispatchMode):
 
     def __init__(self, call):
         super().__init__()
-        self.call, self.index = call, 0
+        self.call = call
 
     def __enter__(self):
-        self.index = 0
+        self.order = iter([(i, op) for i, op in enumerate(self.call["ops"]) if op is not None])
+        self.casts = list(self.call["casts"])
         return super().__enter__()
+
+    def index_of(self, func, args, kwargs):
+        """Which call of the first run this is. None: a conversion that was made before that."""
+        cast = _weight_cast(func, args, kwargs)
+        if cast is not None:
+            same = (c for c in self.casts if c[0]() is cast[0] and c[1] == cast[1])
+            found = next(same, None)
+            if found is None:
+                return None
+            self.casts.remove(found)
+            return found[2]
+        index, first = next(self.order, (len(self.call["ops"]), "nothing more"))
+        if first != str(func):
+            raise RuntimeError(f"{self.call['name']}: call {index} of the second run is {func}, of the first run it "
+                               f"was {first}; leave this segment out of the plan")
+        return index
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         if func in _IGNORED:
             return func(*args, **kwargs)
-        call, index = self.call, self.index
-        self.index += 1
-        first = call["ops"][index] if index < len(call["ops"]) else "nothing more"
-        if first != str(func):
-            raise RuntimeError(f"{call['name']}: call {index} of the second run is {func}, of the first run it was "
-                               f"{first}; leave this segment out of the plan")
+        call, index = self.call, self.index_of(func, args, kwargs)
+        if index is None:
+            return func(*args, **kwargs)
         if index in call["again"]:
             return self.with_kept(index, self.run(func, index, args, kwargs))
         over, returned = _writes(func)
         if returned is not None:
             return args[returned]
         if index not in call["kept"]:
-            raise RuntimeError(f"{call['name']}: what was kept for backward has been used; a segment with kept calls can "
-                               "go backward once (retain_graph: restore(model) first)")
+            raise RuntimeError(f"{call['name']}: what was kept for backward has been used; a segment with kept calls "
+                               "can go backward once (retain_graph: restore(model) first)")
         spec, flat = call["kept"].pop(index)
         return tree_unflatten([t.bare() if isinstance(t, _Shape) else t for t in flat], spec)
 
