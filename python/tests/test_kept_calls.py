@@ -161,6 +161,20 @@ def test_a_kept_call_does_not_run_again():
         assert plain[op] == kept[op] < none[op], op
 
 
+def test_calls_have_short_names_too():
+    key = "blocks.0.fc:aten.addmm.default#0"
+    named = [counted(onnx_mem.checkpoint(net(), by_call([["blocks.0"]], lambda _, keep=keep: keep)))
+             for keep in ({}, {key: []}, {"blocks.0.fc:addmm#0": []}, {"blocks.0:add.Tensor#0": [0]})]
+    assert named[0] != named[1] == named[2] and named[3]["aten.add.Tensor"] <= named[0]["aten.add.Tensor"]
+
+
+def test_without_a_module_calls_are_counted_over_the_segment():
+    segment = ["blocks.0", "blocks.1"]
+    by_module, by_number = (counted(onnx_mem.checkpoint(net(), by_call([segment], lambda _, keep=keep: keep)))
+                            for keep in ({"blocks.1.fc:addmm#0": []}, {"addmm#3": []}))
+    assert by_module == by_number != counted(onnx_mem.checkpoint(net(), by_call([segment])))
+
+
 def test_what_nobody_reads_does_not_run_again():
     """With the inputs of the products kept, no backward reads what the second one makes."""
     def made():

@@ -550,8 +550,14 @@ def _own_calls(entry, names):
         op, _, nth = call.rpartition("#")
         if not (op and nth.isdigit()):
             raise ValueError(f"{text!r} is no call; one reads block.fc:aten.addmm.default#0")
-        calls[(*_place_in(entry["modules"], path, text), op, int(nth))] = list(outputs)
+        calls[(*_place_in(entry["modules"], path, text), _full_name(op), int(nth))] = list(outputs)
     return calls
+
+
+def _full_name(op):
+    """Of "addmm" and "add.Tensor": "aten.addmm.default" and "aten.add.Tensor"."""
+    parts = op.split(".")
+    return op if len(parts) > 2 else ".".join(["aten", *parts, "default"][:3])
 
 
 def _place_in(modules, path, text):

@@ -81,15 +81,16 @@ def _entries_of(plan: Any) -> tuple[list[dict[str, Any]], str, dict[str, str]]:
     if isinstance(plan, (str, os.PathLike)):
         plan = _document(pathlib.Path(plan))
     settings: dict[str, str] = {}
+    wrapper = ""
     if isinstance(plan, dict):
         chosen = _chosen_of(plan)
-        plan, settings = chosen["segments"], chosen.get("settings") or {}
+        plan, settings, wrapper = chosen["segments"], chosen.get("settings") or {}, chosen.get("export_wrapper", "")
     segments = [s if isinstance(s, dict) else {"modules": [s] if isinstance(s, str) else list(s)} for s in plan]
     for segment in segments:
         if not segment.get("modules"):
             raise Error(f"a segment of the plan names operators ({', '.join(segment.get('nodes', [])[:2])} ...), not "
                         "modules; edit forward to put them in torch.utils.checkpoint.checkpoint", "cannot-apply")
-    return segments, "", settings
+    return segments, wrapper, settings
 
 
 def _document(path: pathlib.Path) -> dict[str, Any]:
