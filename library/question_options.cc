@@ -90,7 +90,12 @@ class OptionFiller {
       if (segment.modules.empty() && segment.nodes.empty()) return UsageError("a segment names no modules or nodes");
     }
     const bool as_plan = (OptionNamed("--plan")->commands & bit_) != 0;
-    ASSIGN_OR_RETURN((as_plan ? options_.plan : options_.workload.run.segments), SegmentsOf(segments));
+    ASSIGN_OR_RETURN(std::vector<onnx_mem::Segment> own, SegmentsOf(segments));
+    if (as_plan) {
+      options_.plan = std::move(own);
+    } else {
+      options_.workload.run.segments = std::move(own);
+    }
     return absl::OkStatus();
   }
 

@@ -188,7 +188,7 @@ def main():
             print(rows[-1])
         for suffix, dtype in (("", torch.float32), ("_bf16", torch.bfloat16)):
             ids = torch.zeros(batch, TOKENS, dtype=torch.int64)
-            path = HERE / "records" / f"trainer_{name}{suffix}.eager"
+            path = HERE / "trainers" / f"{name}{suffix}.eager"
             onnx_mem.export(make().to(dtype), (), path, kwargs={"input_ids": ids, "labels": ids.clone()})
     (HERE / "measured" / "trainers.json").write_text(json.dumps(rows, indent=1) + "\n")
 

@@ -38,6 +38,7 @@ struct Exchanged {
 
 // Along the first axis from all ranks; along another one the pieces are joined, and what came is freed.
 TensorRef AllGather(Machine& m, const Exchanged& x) {
+  if (x.axis >= x.whole.size() || x.axis >= x.local.size()) return m.New("all_gather_into_tensor", x.whole, x.dtype);
   Dims stacked = x.local;
   stacked[0] *= Quotient(x.whole[x.axis], x.local[x.axis]);
   TensorRef gathered = m.New("all_gather_into_tensor", stacked, x.dtype);

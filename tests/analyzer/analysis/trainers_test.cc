@@ -21,7 +21,7 @@ Trainer TrainerNamed(const std::string& name) {
 }
 
 Analysis StepOf(const std::string& record, int64_t batch, Trainer trainer) {
-  const absl::StatusOr<ModelFile> file = ModelFile::Open(ONNX_MEM_SOURCE_DIR "/testdata/records/" + record);
+  const absl::StatusOr<ModelFile> file = ModelFile::Open(ONNX_MEM_SOURCE_DIR "/testdata/trainers/" + record);
   EXPECT_TRUE(file.ok()) << file.status();
   Workload workload;
   workload.mode = Mode::kTraining;
@@ -41,7 +41,7 @@ TEST(Trainers, TakeWhatTheyTookButForNumbers) {
   for (const Json& row : rows) {
     const std::string name = row["trainer"], record = row["record"];
     const int64_t peak_bytes =
-        StepOf("trainer_" + record + ".eager", row["batch"], TrainerNamed(name)).training()->peak_bytes;
+        StepOf(record + ".eager", row["batch"], TrainerNamed(name)).training()->peak_bytes;
     const int64_t measured = row["peak_bytes"].get<int64_t>() - row["host_bytes"].get<int64_t>();
     EXPECT_GE(measured, peak_bytes) << name << " " << record;
     EXPECT_LE(measured, peak_bytes + 16) << name << " " << record;
@@ -57,15 +57,15 @@ std::string Said(const Analysis& analysis, const std::string& name) {
 
 // 8 x 32 rows of 2,000 numbers.
 TEST(Trainers, WhatTheLoopHoldsIsSaid) {
-  EXPECT_EQ(Said(StepOf("trainer_tokens.eager", 8, Trainer::kPlain), "holds"),
+  EXPECT_EQ(Said(StepOf("tokens.eager", 8, Trainer::kPlain), "holds"),
             "the outputs to the end of the step: 2.0 MiB");
-  const Analysis hf = StepOf("trainer_tokens.eager", 8, Trainer::kHuggingFace);
+  const Analysis hf = StepOf("tokens.eager", 8, Trainer::kHuggingFace);
   EXPECT_EQ(Said(hf, "holds"), "");
   EXPECT_EQ(Said(hf, "trainer"), "hf");
 }
 
 Analysis AdamOf(TorchVersion torch, bool given) {
-  const absl::StatusOr<ModelFile> file = ModelFile::Open(ONNX_MEM_SOURCE_DIR "/testdata/records/trainer_wide.eager");
+  const absl::StatusOr<ModelFile> file = ModelFile::Open(ONNX_MEM_SOURCE_DIR "/testdata/trainers/wide.eager");
   Workload workload;
   workload.mode = Mode::kTraining;
   workload.run.trainer = Trainer::kHuggingFace;

@@ -165,7 +165,8 @@ TEST(Fsdp, ReshardNoKeepsUnitsWholeThroughTheBackward) {
   RankLayout layout = Fsdp(2, "[ab]");
   layout.reshard = Reshard::kNo;
   int64_t gathers = 0;
-  for (const Step& step : SpreadOrDie(TwoLayers(), layout).program->steps) gathers += step.op == "all_gather" ? 1 : 0;
+  const LocalStep local = SpreadOrDie(TwoLayers(), layout);
+  for (const Step& step : local.program->steps) gathers += step.op == "all_gather" ? 1 : 0;
   EXPECT_EQ(gathers, 2);
 }
 
