@@ -16,6 +16,7 @@
 #include "analyzer/study/study.h"
 #include "cli/answers/answers.h"
 #include "cli/answers/batch_dim.h"
+#include "cli/answers/cards.h"
 #include "cli/options/option_values.h"
 #include "cli/present.h"
 #include "report/analyze/report.h"
@@ -146,6 +147,21 @@ Diagnostic NoHistoryNote() {
   return note;
 }
 
+// Errors: usage.
+absl::Status CheckMeasured(const Options& options) {
+  const size_t operands = options.measured_bytes ? 1 : 2;
+  if (options.operands.size() != operands || options.batches.size() > 1) {
+    return UsageError(
+        "a measurement is of one model at one batch",
+        {"try: onnx-mem compare MODEL snapshot.pickle -b N", "try: onnx-mem compare MODEL --measured SIZE -b N"});
+  }
+  if (options.gpus.size() > 1 || options.gpu_memory_bytes) {
+    return UsageError("a measurement is of one card, whose size changes nothing",
+                      {"why: --gpu NAME of one card says which workspaces are predicted"});
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 bool AsksForMeasured(const Options& options) {
@@ -153,22 +169,14 @@ bool AsksForMeasured(const Options& options) {
 }
 
 absl::StatusOr<Answer> AnswerMeasured(const Options& options, const OpenModels& open) {
-  const size_t operands = options.measured_bytes ? 1 : 2;
-  if (options.operands.size() != operands || options.batches.size() > 1) {
-    return UsageError(
-        "a measurement is of one model at one batch",
-        {"try: onnx-mem compare MODEL snapshot.pickle -b N", "try: onnx-mem compare MODEL --measured SIZE -b N"});
-  }
-  if (!options.gpu.empty() || options.gpu_memory_bytes) {
-    return UsageError("a measurement is held against the prediction, not against a card",
-                      {"why: onnx-mem MODEL --gpu NAME holds the prediction against a card"});
-  }
+  RETURN_IF_ERROR(CheckMeasured(options));
   std::optional<AllocatorSnapshot> snapshot;
   if (!options.measured_bytes) {
     ASSIGN_OR_RETURN(snapshot, ReadSnapshot(options.operands[1]));
   }
   ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(options, open, 0));
-  Workload workload = options.workload;
+  ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
+  Workload workload = cards.empty() ? options.workload : OnCard(options.workload, cards.front());
   if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
   ASSIGN_OR_RETURN(const Analysis analysis, Study(file).Expected(workload));
   const RunFigures& figures = *MainFigures(analysis);

@@ -561,6 +561,19 @@ def test_options_that_the_step_settles_are_refused():
         onnx_mem.measure(args=inputs())
     with pytest.raises(onnx_mem.Error, match="hand them to it"):
         onnx_mem.measure(step=lambda: None, batch=3)
+    for batch in (0, -4, "8"):
+        with pytest.raises(onnx_mem.Error, match="a batch is a number from 1 on"):
+            onnx_mem.measure(step=plain(), args=inputs(), batch=batch)
+
+
+@pytest.mark.parametrize("options", [
+    {"optimizer": "sgd"}, {"trainer": "hf"}, {"amp": "bf16"}, {"dtype": "bf16"}, {"accumulate": 2},
+    {"retain_graph": True}, {"loss": "gradient"}, {"optimizer_impl": "fused"}, {"freeze": "first"}, {"fsdp": "2"}])
+def test_options_that_a_recorded_step_settles_are_refused(tmp_path, options):
+    path = onnx_mem.export(step=plain(), args=inputs(), path=tmp_path / "step.eager")
+    with pytest.raises(onnx_mem.Error, match="a whole training step") as e:
+        onnx_mem.analyze(path, **options)
+    assert e.value.code == "record-settles"
 
 
 def test_a_number_that_is_read_for_a_log():

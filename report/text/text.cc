@@ -35,6 +35,17 @@ std::string QuietRun(const Report& report, const RunSummary& run, const std::vec
   return text + '\n';
 }
 
+// Of a prediction held against a run: each figure with its measurement.
+std::string QuietMeasured(const Report& report) {
+  if (report.tables.empty() || report.tables.front().key != "measured") return "";
+  std::string text(BaseName(report.model.path));
+  for (const Row& row : report.tables.front().rows) {
+    absl::StrAppendFormat(&text, " %s=%d measured=%d", OneWord(std::get<std::string>(row[0])),
+                          std::get<int64_t>(row[1]), std::get<int64_t>(row[2]));
+  }
+  return text + '\n';
+}
+
 }  // namespace
 
 std::string Sentence(std::string_view text, const Screen& screen, size_t hanging) {
@@ -219,8 +230,8 @@ std::string RenderQuiet(const Report& report) {
   const auto planned = [&](const PlanPart&) { return PlanLine(report); };
   const auto compared = [](const ComparePart& part) { return CompareQuiet(*part); };
   const auto explained = [](const ExplainPart& part) { return ExplainQuiet(*part); };
-  const auto nothing = [](const TablesPart&) { return std::string(); };
-  return std::visit(ForPart{analyzed, fitted, planned, compared, explained, nothing}, report.part);
+  const auto measured = [&](const TablesPart&) { return QuietMeasured(report); };
+  return std::visit(ForPart{analyzed, fitted, planned, compared, explained, measured}, report.part);
 }
 
 }  // namespace onnx_mem

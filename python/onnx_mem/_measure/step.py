@@ -61,6 +61,8 @@ def measure(model: Module | None = None, args: object = (), *rest: object,
       Error: those of checkpoint(); code "cannot-measure", where the model does not run on tensors without data.
     """
     args, kwargs = examples(args, rest, kwargs, inputs)
+    if batch is not None and (not isinstance(batch, int) or batch < 1):
+        raise Error(f"batch={batch!r}: a batch is a number from 1 on", "bad-argument")
     if step is not None:
         if (optimizer, training, loss, precision, accumulate, plan) != ("adam", True, "auto", None, 1, None):
             raise Error("a step of your own has its optimizer, loss and precision: measure(step=...) takes batch and "
