@@ -425,6 +425,7 @@ def two_ranks(rank, store, kept, failed):
     for name, wrap in (("DDP", data_parallel), ("FSDP2", sharded)):
         if not same(run(wrap, None), run(wrap, kept)):
             failed.put(f"{name} on rank {rank}")
+    torch.distributed.barrier()    # nobody leaves while the other still exchanges
     torch.distributed.destroy_process_group()
 
 
