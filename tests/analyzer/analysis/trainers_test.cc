@@ -40,8 +40,7 @@ TEST(Trainers, TakeWhatTheyTookButForNumbers) {
   ASSERT_EQ(rows.size(), 10U);
   for (const Json& row : rows) {
     const std::string name = row["trainer"], record = row["record"];
-    const int64_t peak_bytes =
-        StepOf(record + ".eager", row["batch"], TrainerNamed(name)).training()->peak_bytes;
+    const int64_t peak_bytes = StepOf(record + ".eager", row["batch"], TrainerNamed(name)).training()->peak_bytes;
     const int64_t measured = row["peak_bytes"].get<int64_t>() - row["host_bytes"].get<int64_t>();
     EXPECT_GE(measured, peak_bytes) << name << " " << record;
     EXPECT_LE(measured, peak_bytes + 16) << name << " " << record;
@@ -57,8 +56,7 @@ std::string Said(const Analysis& analysis, const std::string& name) {
 
 // 8 x 32 rows of 2,000 numbers.
 TEST(Trainers, WhatTheLoopHoldsIsSaid) {
-  EXPECT_EQ(Said(StepOf("tokens.eager", 8, Trainer::kPlain), "holds"),
-            "the outputs to the end of the step: 2.0 MiB");
+  EXPECT_EQ(Said(StepOf("tokens.eager", 8, Trainer::kPlain), "holds"), "the outputs to the end of the step: 2.0 MiB");
   const Analysis hf = StepOf("tokens.eager", 8, Trainer::kHuggingFace);
   EXPECT_EQ(Said(hf, "holds"), "");
   EXPECT_EQ(Said(hf, "trainer"), "hf");
