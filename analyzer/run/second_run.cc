@@ -92,13 +92,17 @@ class Needed {
     const int32_t maker = region_.storages[At(storage)].maker;
     if (maker < 0 || !kept_[At(maker)].empty()) return;
     Start(maker);
-    for (const int32_t writer : writers_[At(storage)]) Start(writer);
   }
 
+  // With what writes over any result of it, also over one that nobody needs: a norm may run for its statistics alone.
   void Start(int32_t call) {
     if (runs_[At(call)] || !kept_[At(call)].empty()) return;
     runs_[At(call)] = true;
     open_.push_back(call);
+    for (const int32_t storage : region_.calls[At(call)].outputs) {
+      if (storage < 0 || region_.storages[At(storage)].maker != call) continue;
+      for (const int32_t writer : writers_[At(storage)]) Start(writer);
+    }
   }
 
   const RegionCalls& region_;

@@ -189,16 +189,6 @@ absl::StatusOr<Granularity> GranularityOf(Study& study, const Workload& workload
   return GranularityFor(model->info.from_record, request.granularity);
 }
 
-bool IsAuto(const Options& options) { return options.plan_request.granularity == Granularity::kAuto; }
-
-// By default, whole modules where a plan of calls cannot be enacted: two calls that write one storage are torn apart.
-absl::StatusOr<PlanAnswer> PlanFor(Study& study, const Workload& workload, bool is_default, PlanRequest& request) {
-  absl::StatusOr<PlanAnswer> answer = PlanModel(study, workload, request);
-  if (answer.ok() || !is_default || request.granularity != Granularity::kCall) return answer;
-  request.granularity = Granularity::kModule;
-  return PlanModel(study, workload, request);
-}
-
 }  // namespace
 
 absl::StatusOr<Answer> AnswerPlan(const Options& options, const OpenModels& open) {
@@ -224,8 +214,8 @@ absl::StatusOr<Answer> AnswerPlan(const Options& options, const OpenModels& open
   RETURN_IF_ERROR(CheckFreeze(options.workload.run, baseline));
   const Limit budget = BudgetLimit(options, PresentBytes(request, baseline), "without a plan");
   if (HasBudget(options)) request.budget_bytes = budget.bytes;
-  ASSIGN_OR_RETURN(part.answer, PlanFor(study, workload, IsAuto(options), request));
   part.request = request;
+  ASSIGN_OR_RETURN(part.answer, PlanModel(study, workload, request));
   Answer answer;
   const ModulePlan* const chosen = Chosen(part.answer);
   if (chosen != nullptr) {

@@ -354,9 +354,15 @@ def resnet():
     return torchvision.models.resnet18(num_classes=10), (torch.randn(32, 3, 64, 64),), {}
 
 
+def mobilenet():
+    """Hardswish in place, whose input autograd copies, and sums that are written over a norm's result."""
+    torchvision = pytest.importorskip("torchvision")
+    return torchvision.models.mobilenet_v3_small(num_classes=10), (torch.randn(32, 3, 96, 96),), {}
+
+
 # Of Llama the figure lacks `position_ids`, which nothing reads and checkpoint holds with the layer's other arguments.
 @pytest.mark.parametrize("make, budget, held", [(gpt2, "70%", 0), (llama, "70%", 128 * 8), (vit, "70%", 0),
-                                                (resnet, "85%", 0)])
+                                                (resnet, "85%", 0), (mobilenet, "85%", 0), (mobilenet, "55%", 0)])
 def test_a_planned_step_takes_what_was_promised(program, tmp_path, make, budget, held):
     torch.manual_seed(0)
     model, args, kwargs = make()
@@ -381,7 +387,8 @@ def test_a_planned_step_takes_what_was_promised(program, tmp_path, make, budget,
         loss.backward()
         return [loss.detach(), *(p.grad for p in m.parameters()), *m.buffers(), torch.get_rng_state()]
     expected = run(copy.deepcopy(model))
-    if make is not resnet:    # the CPU's attention and dropout are other operators: what it has of the plan
+    # The CPU's attention and dropout are other operators: there, what it has of the plan.
+    if make not in (resnet, mobilenet):
         segments = [segment["modules"] for segment in chosen["segments"]]
         there = calls_of(copy.deepcopy(model), segments, run)
         entries = [{**entry, "keep": {key: value for key, value in entry["keep"].items()

@@ -7,6 +7,18 @@
 
 namespace onnx_mem::eager {
 
+namespace {
+
+bool WorksInPlace(const Lowered& lowered, int32_t node) {
+  return IntAttribute(lowered.graph.nodes[NodeId(node)], "inplace", 0) != 0;
+}
+
+}  // namespace
+
+bool IsCopyForAutograd(const Lowered& lowered, int32_t node, std::string_view op) {
+  return lowered.recorded && op == "clone" && WorksInPlace(lowered, node);
+}
+
 void CallRecorder::BeginNode(int32_t node) {
   node_ = node;
   current_ = -1;
@@ -18,8 +30,23 @@ void CallRecorder::BeginNode(int32_t node) {
   Name(std::move(name));
 }
 
+void CallRecorder::DispatchOfRecord(std::string_view op) {
+  if (current_ < 0) return;
+  if (IsCopyForAutograd(lowered_, node_, op)) {
+    RegionCall copy;
+    copy.node = node_;
+    copy.call.module = call(current_).call.module;
+    copy.first_step = call(current_).first_step;
+    region_.calls.insert(region_.calls.begin() + current_, std::move(copy));
+    Name("aten.clone.default");
+  } else if (current_ == first_of_node_ && static_cast<size_t>(current_) + 1 < region_.calls.size()) {
+    ++current_;
+    call(current_).first_step = m_.recorder().program().steps.next_id().value();
+  }
+}
+
 void CallRecorder::Dispatch(std::string_view op) {
-  if (lowered_.recorded) return;
+  if (lowered_.recorded) return DispatchOfRecord(op);
   EndCall();
   Begin();
   step_ = op;
@@ -97,15 +124,17 @@ void CallRecorder::EndNode(std::span<const TensorRef> inputs, std::span<const Te
     for (const TensorRef& input : inputs) {
       if (input != nullptr) call(i).reads.push_back(VersionOf(input));
     }
+    if (lowered_.recorded) continue;
     for (int32_t before = first_of_node_; before < i; ++before) {
       for (const int32_t made : call(before).outputs) {
         if (made >= 0) call(i).reads.push_back({made, 0});
       }
     }
   }
-  const bool in_place = IntAttribute(lowered_.graph.nodes[NodeId(node_)], "inplace", 0) != 0;
+  const bool in_place = WorksInPlace(lowered_, node_);
   for (int32_t i = first_of_node_; i < end; ++i) {
-    if (!call(i).outputs.empty() && !(in_place && lowered_.recorded)) continue;
+    const bool writes = in_place && lowered_.recorded && i + 1 == end;
+    if (!call(i).outputs.empty() && !writes) continue;
     if (in_place || !lowered_.recorded) AddWrites(i, outputs);
     if (!call(i).outputs.empty()) continue;
     for (const TensorRef& output : outputs) {

@@ -1,6 +1,6 @@
 // Writes down the operator calls of a region (run/region_calls.h) while a hook sees them. A node of a record is one
-// call; without a record each step that a node dispatches is one, reads all that the node reads, and if it allocates
-// nothing writes over what the node gives.
+// call, before which autograd may copy what it writes over, in a call of its own; without a record each step that a
+// node dispatches is one, reads all that the node reads, and if it allocates nothing writes over what the node gives.
 #ifndef ONNX_MEM_ANALYZER_EAGER_SPANS_CALL_RECORDER_H_
 #define ONNX_MEM_ANALYZER_EAGER_SPANS_CALL_RECORDER_H_
 
@@ -15,6 +15,9 @@
 #include "analyzer/run/region_calls.h"
 
 namespace onnx_mem::eager {
+
+// `op` is the copy that autograd saves of what a record's node is about to write over.
+bool IsCopyForAutograd(const Lowered& lowered, int32_t node, std::string_view op);
 
 class CallRecorder {
  public:
@@ -34,6 +37,7 @@ class CallRecorder {
 
  private:
   void Begin();
+  void DispatchOfRecord(std::string_view op);
   // Gives the call that runs its name, if it has none.
   void Name(std::string name);
   void EndCall();

@@ -27,7 +27,7 @@ void SelectedCalls::BeginNode(int32_t node) {
 }
 
 SelectedCalls::Place SelectedCalls::PlaceOf(std::string_view op) {
-  if (lowered_.recorded) return {node_, "", 0};
+  if (lowered_.recorded) return {node_, IsCopyForAutograd(lowered_, node_, op) ? std::string(op) : "", 0};
   auto known =
       std::find_if(dispatched_.begin(), dispatched_.end(), [&](const auto& entry) { return entry.first == op; });
   if (known == dispatched_.end()) known = dispatched_.insert(dispatched_.end(), {std::string(op), 0});

@@ -119,6 +119,18 @@ TEST(SecondRun, WritersFollowTheMaker) {
             "'m:relu_#0' is skipped and writes over what is made again");
 }
 
+// The norm runs for its statistics; what is added to its result, which nobody needs, is added again all the same.
+TEST(SecondRun, WritersFollowAMakerThatRunsForAnotherResult) {
+  Region r;
+  const int32_t x = r.Outside();
+  const int32_t normed = r.Call("batch_norm", {x}, 2);
+  r.Save(normed + 1);
+  const int32_t residual = r.Call("mul", {x});
+  r.Write("add_", normed, {residual});
+  EXPECT_EQ(r.States({}), "aaa");
+  EXPECT_EQ(r.wrong, "");
+}
+
 TEST(SecondRun, WhatIsKeptIsWhatItFinallyBecame) {
   Region r;
   const int32_t map = r.Call("conv", {r.Outside()});
