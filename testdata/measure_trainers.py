@@ -101,12 +101,10 @@ class Batches(torch.utils.data.Dataset):
         return {"input_ids": torch.zeros(TOKENS, dtype=torch.int64), "labels": torch.zeros(TOKENS, dtype=torch.int64)}
 
 
-def plain(model, alive, batch):
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-
+def by_hand(model, optimizer, backward, alive, batch):
     def step(inputs):
         outputs = model(**inputs)
-        outputs["loss"].backward()
+        backward(outputs["loss"])
         optimizer.step()
         optimizer.zero_grad()
 
@@ -114,6 +112,10 @@ def plain(model, alive, batch):
         for i, inputs in enumerate(torch.utils.data.DataLoader(Batches(batch), batch_size=batch)):
             alive.settle(i)
             step(inputs)
+
+
+def plain(model, alive, batch):
+    by_hand(model, torch.optim.SGD(model.parameters(), lr=0.1), torch.Tensor.backward, alive, batch)
 
 
 def hf(model, alive, batch):
@@ -154,17 +156,7 @@ def lightning_(model, alive, batch):
 def fabric(model, alive, batch, precision="32-true"):
     fabric = lightning.Fabric(accelerator="cpu", devices=1, precision=precision)
     module, optimizer = fabric.setup(model, torch.optim.SGD(model.parameters(), lr=0.1))
-
-    def step(inputs):
-        outputs = module(**inputs)
-        fabric.backward(outputs["loss"])
-        optimizer.step()
-        optimizer.zero_grad()
-
-    with alive:
-        for i, inputs in enumerate(torch.utils.data.DataLoader(Batches(batch), batch_size=batch)):
-            alive.settle(i)
-            step(inputs)
+    by_hand(module, optimizer, fabric.backward, alive, batch)
 
 
 def half(model, alive, batch):

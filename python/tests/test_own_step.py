@@ -356,10 +356,8 @@ def test_the_step_and_what_it_reaches_are_as_they_were():
     assert not torch.equal(weight, before["first.weight"])
 
 
-def test_the_step_of_measure_written_by_hand_takes_the_same():
-    net, (x, y) = Net(), inputs()
-    optimizer = torch.optim.AdamW(net.parameters())          # its foreach form, as on a GPU
-
+def by_hand(net, optimizer):
+    """The step that measure(net) and a record of `net` have."""
     def step(x, y):
         optimizer.zero_grad()
         out = net(x)
@@ -367,6 +365,12 @@ def test_the_step_of_measure_written_by_hand_takes_the_same():
         loss.backward()
         optimizer.step()
         return out, loss
+    return step
+
+
+def test_the_step_of_measure_written_by_hand_takes_the_same():
+    net, (x, y) = Net(), inputs()
+    step = by_hand(net, torch.optim.AdamW(net.parameters()))          # its foreach form, as on a GPU
     mine, own = onnx_mem.measure(step=step, args=(x, y)), onnx_mem.measure(net, x, optimizer="adamw")
     for name in ("peak_bytes", "first_step_peak_bytes", "breakdown", "parameter_bytes", "input_bytes", "peak_operator"):
         assert getattr(mine, name) == getattr(own, name)

@@ -7,8 +7,8 @@ import functools
 import importlib
 import logging
 import sys
-from collections.abc import Iterator, Set
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterator, Set
+from typing import Any, NoReturn, TypeVar
 
 import torch
 import torch.cuda.amp.common
@@ -22,6 +22,8 @@ from .inputs import FreeDims
 from .kernels import register
 from .numbers import FakeMode, known
 from .recurrent import RECURRENT, recurrent
+
+T = TypeVar("T")
 
 DEVICE = "cuda"
 CAPABILITY = (8, 0)                 # what code that asks for it gets
@@ -75,6 +77,25 @@ def fake_cuda(default_device: bool = False) -> Iterator[None]:
         patch(stack, torch, "set_rng_state", lambda state: None)
         patch(stack, torch.random, "fork_rng", lambda *a, **k: contextlib.nullcontext())
         yield
+
+
+def on_fake_cuda(what: str, run: Callable[[], T]) -> T:
+    """`run()` inside fake_cuda(); where that fails, again with the GPU as the default device.
+
+    Raises:
+      Error: that of `run`; else code "cannot-measure", which says `what` does not run and how the first time failed.
+    """
+    first = None
+    for default_device in (False, True):
+        with fake_cuda(default_device):
+            try:
+                return run()
+            except Error:
+                raise
+            except Exception as e:
+                first = first or e
+    raise Error(f"{what} does not run on tensors without data: {type(first).__name__}: {first}",
+                "cannot-measure") from first
 
 
 class _Stream:

@@ -13,7 +13,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 from torch.utils._pytree import tree_leaves
 
 from .._fake.inputs import input_names
-from .._fake.tensors import batch_of, fake_cuda, patch, resized
+from .._fake.tensors import batch_of, on_fake_cuda, patch, resized
 from ..errors import Error
 from .engine import Engine
 from .lives import LifeTracker
@@ -44,28 +44,21 @@ def names_of_inputs(step: Callable[..., object], model: object, args: tuple[Any,
 
 def watched(step: Callable[..., object], model: object, inputs: Callable[[], Any], names: list[str]) -> LifeTracker:
     """The tracker of a run of the step. `inputs()` makes fresh fake (args, kwargs)."""
-    first = None
-    for default_device in (False, True):
-        with fake_cuda(default_device):
-            x, kw = inputs()
-            reach = Reach()
-            reach.visit(step, "")
-            for i, given in enumerate([model, *x, *kw.values()]):
-                if not isinstance(given, torch.Tensor):
-                    reach.visit(given, "" if i else "model")
-            tracker = LifeTracker(reach.names(), reach.paths(), dict(zip(names, tensors_in((x, kw)), strict=True)))
-            tracker.before_each = reach.release_tensors
-            before = (model,) if model is not None else ()
-            try:
-                with reach.without_data():
-                    _run(functools.partial(step, *before, *x, **kw), reach, tracker)
-                    return tracker
-            except Error:
-                raise
-            except Exception as e:
-                first = first or e
-    raise Error(f"the step does not run on tensors without data: {type(first).__name__}: {first}",
-                "cannot-measure") from first
+
+    def run() -> LifeTracker:
+        x, kw = inputs()
+        reach = Reach()
+        reach.visit(step, "")
+        for i, given in enumerate([model, *x, *kw.values()]):
+            if not isinstance(given, torch.Tensor):
+                reach.visit(given, "" if i else "model")
+        tracker = LifeTracker(reach.names(), reach.paths(), dict(zip(names, tensors_in((x, kw)), strict=True)))
+        tracker.before_each = reach.release_tensors
+        before = (model,) if model is not None else ()
+        with reach.without_data():
+            _run(functools.partial(step, *before, *x, **kw), reach, tracker)
+            return tracker
+    return on_fake_cuda("the step", run)
 
 
 def tensors_in(tree: Any) -> list[torch.Tensor]:

@@ -13,7 +13,7 @@ from torch.utils._pytree import tree_leaves
 from .._examples import examples
 from .._fake.inputs import input_names
 from .._fake.precision import autocast, checked, converted, type_of
-from .._fake.tensors import batch_of, fake_cuda, keeps_nothing, refuse_what_is_not_plain, resized, weightless
+from .._fake.tensors import batch_of, keeps_nothing, on_fake_cuda, refuse_what_is_not_plain, resized, weightless
 from .._types import BatchDim, GivenPlan, Input, Loss, Module, Precision
 from ..errors import Error, reported
 from .engine import Engine
@@ -81,19 +81,12 @@ def measure(model: Module | None = None, args: object = (), *rest: object,
     def inputs() -> Any:
         return resized((args, kwargs), was, batch or was, batch_dim, names)
     vocabulary = _vocabulary(model, args, kwargs)
-    first = None
-    for default_device in (False, True):
-        with fake_cuda(default_device):
-            try:
-                with _planned(weightless(model, dtype=type_of(precision)), plan) as made:
-                    return run_step(made, inputs, batch or was, optimizer, training, loss, vocabulary,
-                                    precision=precision, accumulate=accumulate)
-            except Error:
-                raise
-            except Exception as e:
-                first = first or e
-    raise Error(f"the model does not run on tensors without data: {type(first).__name__}: {first}",
-                "cannot-measure") from first
+
+    def run() -> Measured:
+        with _planned(weightless(model, dtype=type_of(precision)), plan) as made:
+            return run_step(made, inputs, batch or was, optimizer, training, loss, vocabulary, precision=precision,
+                            accumulate=accumulate)
+    return on_fake_cuda("the model", run)
 
 
 @contextlib.contextmanager
