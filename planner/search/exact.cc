@@ -104,7 +104,11 @@ absl::Status Exact::TryNear(int64_t limit, BudgetLine line, int64_t overhead, Fr
   for (int tries = 0; failed && tries < kMostLoosened; ++tries) {
     const int64_t middle = aim + (*failed - aim) / 2;
     ASSIGN_OR_RETURN(const std::optional<int64_t> above, AboveNear(middle, limit, line, front));
-    above&&* above <= 0 ? aim = middle : * failed = middle;
+    if (above.value_or(1) <= 0) {
+      aim = middle;
+    } else {
+      failed = middle;
+    }
   }
   return absl::OkStatus();
 }

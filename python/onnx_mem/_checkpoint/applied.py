@@ -131,12 +131,12 @@ def _check_sizes(known, entries):
     if any(_is_a(module, "FullyShardedDataParallel") for module in known.values()):
         return    # their parameters are slices of flat ones
     for entry, names in entries:
-        for name, told in zip(names, entry.get("parameters", [])):
+        for name, expected in zip(names, entry.get("parameters", [])):
             own = sum(p.numel() for p in known[name].parameters())
-            differs = f"{name!r} has {own:,} parameters, in the analysed model {told:,}"
-            if own < told:
+            differs = f"{name!r} has {own:,} parameters, in the analysed model {expected:,}"
+            if own < expected:
                 raise ValueError("not the model that the plan was made for: " + differs)
-            if own > told:    # a file shows no parameters that nothing reads
+            if own > expected:    # a file shows no parameters that nothing reads
                 warnings.warn(differs + ": if that is another model, the plan's figures are not its own", stacklevel=4)
 
 
