@@ -61,12 +61,15 @@ LocalStep WholeStep(Enacted&& enacted) {
   return {std::make_shared<const MemoryProgram>(std::move(enacted.program)), std::move(trained)};
 }
 
-absl::StatusOr<LocalStep> SpreadStep(const Enacted& enacted, const Run& run, const RankLayout& layout) {
+absl::Status CheckRank(const RankLayout& layout) {
   const int64_t ranks = WorldOf(layout);
-  if (IsSpread(layout) && layout.rank && (*layout.rank < 0 || *layout.rank >= ranks)) {
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
-                       absl::StrCat("--rank ", *layout.rank, ": there are ", ranks, " ranks, 0 to ", ranks - 1));
-  }
+  if (!IsSpread(layout) || !layout.rank || (*layout.rank >= 0 && *layout.rank < ranks)) return absl::OkStatus();
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
+                     absl::StrCat("--rank ", *layout.rank, ": there are ", ranks, " ranks, 0 to ", ranks - 1));
+}
+
+absl::StatusOr<LocalStep> SpreadStep(const Enacted& enacted, const Run& run, const RankLayout& layout) {
+  RETURN_IF_ERROR(CheckRank(layout));
   const Strategy strategy = StrategyOf(layout.data);
   if (strategy == nullptr) return WholeStep(enacted);
   const StepFacts facts = FactsOf(enacted);

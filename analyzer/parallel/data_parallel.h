@@ -34,6 +34,9 @@ Run EnactedRun(Run run, const RankLayout& layout);
 // where one of `plain`, the model as it is, has this type already.
 absl::Status CheckUnshardedType(const Lowered& plain, DType unsharded);
 
+// An error (usage) where `layout` names a rank that there is not.
+absl::Status CheckRank(const RankLayout& layout);
+
 // `enacted`: EnactedRun's. `run`: as the question has it. Errors (bad-layout): no unit matches, a rank there is not.
 absl::StatusOr<LocalStep> SpreadStep(const Enacted& enacted, const Run& run, const RankLayout& layout);
 

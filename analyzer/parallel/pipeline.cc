@@ -5,8 +5,6 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/verify_program.h"
 #include "analyzer/parallel/schedules.h"
@@ -49,13 +47,6 @@ absl::StatusOr<LocalStep> StepOfRank(const std::vector<StageProgram>& stages, co
   RETURN_IF_ERROR(work::CheckLeft());
   RETURN_IF_ERROR(VerifyProgram(*step.program));
   return step;
-}
-
-absl::Status CheckRank(const RankLayout& layout) {
-  if (!layout.rank || *layout.rank < layout.pipeline.ranks) return absl::OkStatus();
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
-                     absl::StrCat("--rank ", *layout.rank, ": there are ", layout.pipeline.ranks, " ranks, 0 to ",
-                                  layout.pipeline.ranks - 1));
 }
 
 }  // namespace
