@@ -19,8 +19,8 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 from ._examples import examples
-from ._fake.inputs import free_dims, input_names
-from ._fake.tensors import batch_dim_of, batch_of, weightless
+from ._fake.inputs import batch_dim_of, free_dims, input_names
+from ._fake.tensors import batch_of, weightless
 from ._measure.step import measure
 from ._progress import doing, say
 from ._record.check import replayed

@@ -119,7 +119,8 @@ def test_dimensions_of_inputs_by_name():
     assert shapes["mask"][1:] == [64, 64] and shapes["x"][1] == 64
 
 
-@pytest.mark.parametrize("free", [{"seq": 1, "width": 2}, {"seq": 7}, {"a b": 1}])
+@pytest.mark.parametrize("free", [{"seq": 1, "width": 2}, {"seq": 7}, {"a b": 1}, {"seq": 0},
+                                  {"seq": {"x": 0}}])
 def test_what_names_no_size_is_refused(free):
     with pytest.raises(onnx_mem.Error) as told:
         onnx_mem.record(Attention(), ids(40), free=free)

@@ -61,6 +61,32 @@ def test_it_follows_a_length_too(program, tmp_path):
         assert onnx_mem.analyze(path, batch=batch, dim={"seq": length}).training.peak_bytes == measured.peak_bytes
 
 
+def test_the_batch_is_no_other_size(tmp_path):
+    with pytest.raises(onnx_mem.Error, match="is the batch") as e:
+        onnx_mem.export(step=plain(), args=inputs(), path=tmp_path / "step.eager", free={"seq": 0})
+    assert e.value.code == "bad-argument" and not (tmp_path / "step.eager").exists()
+
+
+def test_a_graph_that_is_retained_is_gone_before_the_next_batch_of_a_step(program):
+    """With accumulate as with measure(accumulate=): a function runs each batch, so its loss does not meet the next."""
+    net, (x, y) = Net(), inputs()
+    optimizer = adam(net)
+
+    def one_batch(x, y):
+        out = net(x)
+        loss = F.cross_entropy(out, y)
+        loss.backward(retain_graph=True)
+
+    def step(x, y):
+        optimizer.zero_grad()
+        one_batch(x, y)
+        one_batch(x, y)
+        optimizer.step()
+    answer = onnx_mem.analyze(onnx_mem.record(net, x), batch=400, mode="train", loss="cross-entropy", accumulate=2,
+                              retain_graph=True)
+    assert answer.training.peak_bytes == onnx_mem.measure(step=step, args=(x, y), batch=400).peak_bytes
+
+
 def test_the_allocator_reserves_what_it_does_for_a_model_with_the_same_step(program):
     """Segments of step 1, in which state appears, stay for the others."""
     net, (x, y) = Net(512), inputs()

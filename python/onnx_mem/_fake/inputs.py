@@ -59,7 +59,12 @@ def _dims_of(dims: Any, name: str) -> Any:
     return tuple(found) if isinstance(found, (tuple, list)) else (found,)
 
 
-def free_dims(free: Any, inputs: Any, names: list[str]) -> FreeDims | None:
+def batch_dim_of(batch_dim: Any, name: str) -> int | None:
+    """Which dimension of the input `name` is the batch. A dict names inputs; those it leaves out have none."""
+    return batch_dim.get(name) if isinstance(batch_dim, dict) else batch_dim
+
+
+def free_dims(free: Any, inputs: Any, names: list[str], batch_dim: Any = None) -> FreeDims | None:
     """What the user's {name: dims} says of these inputs; None of None.
 
     Raises Error with code "bad-argument"."""
@@ -70,8 +75,16 @@ def free_dims(free: Any, inputs: Any, names: list[str]) -> FreeDims | None:
     (name, dims), = free.items()
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.]*", str(name)):
         raise Error(f"'{name}' is no name for a size", "bad-argument")
+    found = None
     for t, of in zip((t for t in tree_leaves(inputs) if isinstance(t, torch.Tensor)), names, strict=False):
         for dim in _dims_of(dims, of):
-            if t.dim() > dim:
-                return FreeDims(str(name), dims, t.shape[dim])
+            if t.dim() <= dim or (found is not None and not isinstance(dims, dict)):
+                continue
+            if dim == batch_dim_of(batch_dim, of):
+                raise Error(f"free={free!r} names dimension {dim} of '{of}', which is the batch: it varies by itself; "
+                            "name the dimension of the other size, as in free={\"seq\": 1}", "bad-argument")
+            if found is None:
+                found = FreeDims(str(name), dims, t.shape[dim])
+    if found is not None:
+        return found
     raise Error(f"no input has the dimension that free={free!r} names; inputs: {', '.join(names)}", "bad-argument")

@@ -18,7 +18,7 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 from .._examples import hold_a_tensor
 from ..errors import CannotRecord, Error
 from .attention import GpuAttention, attention
-from .inputs import FreeDims
+from .inputs import FreeDims, batch_dim_of
 from .kernels import register
 from .numbers import FakeMode, known
 from .recurrent import RECURRENT, recurrent
@@ -264,11 +264,6 @@ def batch_of(inputs: Any, batch_dim: Any, names: list[str]) -> int:
             return t.shape[dim]
     hold_a_tensor(*inputs)
     raise CannotRecord("no input has a batch dimension")
-
-
-def batch_dim_of(batch_dim: Any, name: str) -> int | None:
-    """Which dimension of the input `name` is the batch. A dict names inputs; those it leaves out have none."""
-    return batch_dim.get(name) if isinstance(batch_dim, dict) else batch_dim
 
 
 def resized(inputs: Any, old: int, new: int, batch_dim: Any, names: list[str], free: FreeDims | None = None,

@@ -29,7 +29,8 @@ def record_step(step: Callable[..., object], model: object, args: Any, kwargs: A
     if not names:
         return Record({"step": _program(watched(step, model, lambda: (args, kwargs), []))}, torch.__version__,
                       batches=(1, 1)), []
-    batch, dims = batch_of((args, kwargs), batch_dim, names), free_dims(free, (args, kwargs), names)
+    batch = batch_of((args, kwargs), batch_dim, names)
+    dims = free_dims(free, (args, kwargs), names, batch_dim)
 
     def recorded(grid: Any) -> Record:
         runs = _Runs(batch, batch_dim, names, dims, grid)

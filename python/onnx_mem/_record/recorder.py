@@ -85,7 +85,7 @@ def record(model: Module | None = None, args: object = (), *rest: object,
     notes = refuse_what_is_not_plain(model, (args, kwargs))
     names = input_names(model, args, kwargs)
     batch = batch_of((args, kwargs), batch_dim, names)
-    dims = free_dims(free, (args, kwargs), names)
+    dims = free_dims(free, (args, kwargs), names, batch_dim)
 
     def recorded(grid: Any) -> Any:
         return _with_a_device(model, args, kwargs, _Runs(batch, batch_dim, names, dims, grid), modes, precisions)
