@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -55,6 +58,29 @@ std::string NearbyFile(const std::string& path) {
   return near.empty() ? "" : "did you mean: " + directory + near.front();
 }
 
+// A command that a shell takes as one over several lines, each of at most `width` columns where options allow it. A
+// remark stays behind the last.
+std::string Continued(const std::string& command, size_t width) {
+  constexpr std::string_view kEnd = " \\", kNext = "\n    ";
+  const size_t end = std::min(command.find("   # "), command.size());
+  std::string text = "  ";
+  size_t column = 2;
+  for (size_t at = 0; at < end;) {
+    const size_t next = std::min(command.find(" -", at + 1), end);
+    const size_t length = next - at;
+    if (at > 0 && column + length + kEnd.size() > width) {
+      text.append(kEnd).append(kNext);
+      column = 4;
+      ++at;  // the space
+    }
+    text += command.substr(at, next - at);
+    column += next - at;
+    at = next;
+  }
+  const std::string remark = command.substr(end);
+  return column + remark.size() > width && !remark.empty() ? text + "\n     " + remark.substr(2) : text + remark;
+}
+
 }  // namespace
 
 std::string ErrorText(const Diagnostic& diagnostic, size_t width) {
@@ -63,8 +89,9 @@ std::string ErrorText(const Diagnostic& diagnostic, size_t width) {
       absl::StrFormat("onnx-mem: %s: %s [%s]", severity, Line(diagnostic.message), CodeOf(diagnostic));
   std::string text = (width == 0 ? head : Wrapped(head, width, 0, 2)) + "\n";
   for (const std::string& line : diagnostic.details) {
-    const bool prose = width > 0 && !absl::StartsWith(line, "try: ");
-    text += (prose ? Wrapped(Line(line), width, 2, 4) : "  " + Line(line)) + "\n";
+    const bool pasted = absl::StartsWith(line, "try: ");
+    text += (width == 0 ? "  " + Line(line) : pasted ? Continued(Line(line), width) : Wrapped(Line(line), width, 2, 4));
+    text += "\n";
   }
   return text;
 }
@@ -72,8 +99,12 @@ std::string ErrorText(const Diagnostic& diagnostic, size_t width) {
 size_t WidthOfStandardError() {
   constexpr size_t kNarrowestWorthWrapping = 40;
   winsize size = {};
-  const bool known = isatty(STDERR_FILENO) == 1 && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0;
-  return known && size.ws_col >= kNarrowestWorthWrapping ? size.ws_col : 0;
+  size_t width = 0;
+  if (isatty(STDERR_FILENO) == 1 && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
+  if (const char* columns = std::getenv("COLUMNS"); width == 0 && columns != nullptr) {
+    std::from_chars(columns, columns + std::strlen(columns), width);
+  }
+  return width >= kNarrowestWorthWrapping ? width : 0;
 }
 
 std::string ErrorJson(const Diagnostic& diagnostic, std::string_view command) {
@@ -96,7 +127,7 @@ Diagnostic ErrorOf(const absl::Status& status) {
     diagnostic.code = Code::kInternal;
     diagnostic.details.push_back("why: this is a bug of onnx-mem, not of your model");
     diagnostic.details.push_back(
-        absl::StrFormat("try: report it with the model (weights removed), the command line and version %s", kVersion));
+        absl::StrFormat("way out: report it with the model (weights removed), the command line and version %s", kVersion));
   }
   const auto suggests = [](const std::string& line) { return line.find("did you mean") != std::string::npos; };
   if (diagnostic.code == Code::kNotFound &&

@@ -3,21 +3,84 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_split.h"
 #include "analyzer/graph/suggest.h"
+#include "cli/options/option_table.h"
 
 namespace onnx_mem {
 namespace {
 
+// An option of a command line with its value: words [begin, end) of it.
+struct WrittenOption {
+  const OptionRow* row = nullptr;  // nullptr: a word that is no option
+  std::string value;
+  size_t begin = 0, end = 0;
+};
+
+// The option that begins at word `at`: "--batch 32", "--batch=32", "-b32".
+WrittenOption OptionAt(const std::vector<std::string>& words, size_t at) {
+  WrittenOption written{nullptr, "", at, at + 1};
+  const std::string& word = words[at];
+  if (word.size() < 2 || word[0] != '-') return written;
+  const size_t name = word[1] == '-' ? std::min(word.find('='), word.size()) : 2;
+  written.row = OptionNamed(word.substr(0, name));
+  if (written.row == nullptr || written.row->value.empty()) return written;
+  if (name < word.size()) {
+    written.value = word.substr(name + (word[name] == '=' ? 1 : 0));
+  } else if (at + 1 < words.size()) {
+    written.value = words[at + 1];
+    ++written.end;
+  }
+  return written;
+}
+
+std::vector<WrittenOption> OptionsIn(const std::vector<std::string>& words) {
+  std::vector<WrittenOption> options;
+  for (size_t at = 0; at < words.size() && words[at] != "--"; at = options.back().end) {
+    options.push_back(OptionAt(words, at));
+  }
+  return options;
+}
+
+std::string KeyOf(const WrittenOption& option) { return option.value.substr(0, option.value.find('=')); }
+
+// Whether `given` is not to stand beside `proposed`.
+bool Yields(const WrittenOption& given, const WrittenOption& proposed, std::string_view message) {
+  if (given.row == nullptr || proposed.row == nullptr) return false;
+  if (given.row != proposed.row) return given.row->long_name == "--gpu" && proposed.row->long_name == "--gpu-memory";
+  if (!given.row->setter.repeatable || message.starts_with(std::string(given.row->long_name) + ":")) return true;
+  const bool of_a_name = given.row->kind() == "dim" || given.row->kind() == "shape";
+  return of_a_name && KeyOf(given) == KeyOf(proposed);
+}
+
 // The user's command line with `more` behind it, but before a "--" that ends all options.
-std::string CommandLine(const std::vector<std::string>& arguments, std::string_view more) {
+std::string CommandLine(const std::vector<std::string>& arguments, std::string_view more, std::string_view message) {
+  const std::vector<std::string> words = absl::StrSplit(std::string(more), ' ', absl::SkipEmpty());
+  const std::vector<WrittenOption> proposed = OptionsIn(words);
   std::string line = "onnx-mem";
-  const auto end = std::find(arguments.begin(), arguments.end(), "--");
-  for (auto word = arguments.begin(); word != end; ++word) line += " " + ShellWord(*word);
+  size_t end = 0;
+  for (const WrittenOption& given : OptionsIn(arguments)) {
+    end = given.end;
+    const bool yields = std::any_of(proposed.begin(), proposed.end(),
+                                    [&](const WrittenOption& option) { return Yields(given, option, message); });
+    for (size_t i = given.begin; i < given.end && !yields; ++i) line += " " + ShellWord(arguments[i]);
+  }
   line.append(" ").append(more);
-  for (auto word = end; word != arguments.end(); ++word) line += " " + ShellWord(*word);
+  for (; end < arguments.size(); ++end) line += " " + ShellWord(arguments[end]);
   return line;
+}
+
+// The sizes that the user gave the model's dimensions, without which it may have none.
+std::string SizesIn(const std::vector<std::string>& arguments) {
+  std::string sizes;
+  for (const WrittenOption& given : OptionsIn(arguments)) {
+    if (given.row == nullptr || (given.row->kind() != "dim" && given.row->kind() != "shape")) continue;
+    for (size_t i = given.begin; i < given.end; ++i) sizes += " " + ShellWord(arguments[i]);
+  }
+  return sizes;
 }
 
 }  // namespace
@@ -29,12 +92,12 @@ Diagnostic WithCommands(Diagnostic diagnostic, const Options& options) {
     if (line.starts_with(kMore)) {
       const size_t remark = std::min(line.find(kRemark), line.size());
       const std::string_view more = std::string_view(line).substr(kMore.size(), remark - kMore.size());
-      line = "try: " + CommandLine(options.arguments, more) + line.substr(remark);
+      line = "try: " + CommandLine(options.arguments, more, diagnostic.message) + line.substr(remark);
     } else if (line.starts_with(kCommand) && !model.empty()) {
       const size_t at = line.find(kModel);
       const size_t end = at + kModel.size();
       const bool whole_word = at != std::string::npos && (end == line.size() || line[end] == ' ');
-      if (whole_word) line.replace(at + 1, kModel.size() - 1, ShellWord(model));
+      if (whole_word) line.replace(at + 1, kModel.size() - 1, ShellWord(model) + SizesIn(options.arguments));
     }
   }
   return diagnostic;

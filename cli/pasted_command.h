@@ -1,6 +1,6 @@
 // Lines that begin with "try:" as the user can paste them. A diagnostic's detail that is to be pasted begins
-// "try: onnx-mem MODEL", or "try: ... --option" for the command line as it was with an option more; a remark stands
-// behind "   # ".
+// "try: onnx-mem MODEL", or "try: ... --option" for the command line as it was with this option; a remark stands
+// behind "   # ". Advice that is no command begins "way out:".
 #ifndef ONNX_MEM_CLI_PASTED_COMMAND_H_
 #define ONNX_MEM_CLI_PASTED_COMMAND_H_
 
@@ -9,8 +9,10 @@
 
 namespace onnx_mem {
 
-// `diagnostic` with its commands whole: "try: ... --option" becomes the user's own command line with an option more,
-// and MODEL the user's file.
+// `diagnostic` with its commands whole: "try: ... --option" becomes the user's own command line with this option, and
+// MODEL the user's file with the sizes of its dimensions. What the option takes the place of is left out: its own earlier value where only one counts,
+// where both are of one dimension or input, or where the message begins with the option's name, so that the value is
+// what is wrong; and --gpu where --gpu-memory is given.
 Diagnostic WithCommands(Diagnostic diagnostic, const Options& options);
 
 }  // namespace onnx_mem

@@ -15,7 +15,7 @@ absl::Status SumFlops(const MemoryProgram& program, PassFigures& result) {
       return ErrorStatus(
           absl::StatusCode::kInvalidArgument, Code::kTooLarge,
           absl::StrCat("with step '", step.op.str(), "' there are more operations to count than any run has"),
-          {"try: a smaller --batch, --dim or --input"});
+          {"way out: a smaller --batch, --dim or --input"});
     }
     total += step.flops;
     if (step.recompute) {

@@ -66,7 +66,7 @@ absl::Status SettleShapes(Lowered& lowered) {
       return ErrorStatus(
           absl::StatusCode::kOutOfRange, Code::kTooLarge,
           absl::StrCat("tensor '", tensor.name, "' of shape ", ToString(tensor.shape), " is larger than any memory"),
-          {"try: a smaller --batch or --dim"});
+          {"way out: a smaller --batch or --dim"});
     }
   }
   if (unknown > 0) {

@@ -77,7 +77,7 @@ absl::Status CheckRecordedStep(const Workload& workload) {
                        absl::StrCat("the record is of a whole training step, ", why), std::move(details));
   };
   if (IsSpread(workload.layout)) return refused("which is of one card", {records_model});
-  if (workload.mode == Mode::kInference) return refused("without inference", {"try: --mode train", records_model});
+  if (workload.mode == Mode::kInference) return refused("without inference", {"try: ... --mode train", records_model});
   Run as_recorded;
   as_recorded.training = workload.run.training;
   if (workload.run == as_recorded && workload.optimizer == Optimizer()) return absl::OkStatus();

@@ -154,7 +154,7 @@ std::optional<Diagnostic> Fp32Islands(const CheckedExport& checked) {
   finding.details = {
       absl::StrCat("effect: at batch ", checked.analysis.batch, " their results take ", FormatBytes(bytes), ", and ",
                    Number(casts, "cast", "casts"), " round them ", FormatBytes(cast_bytes)),
-      "try: model.half() before the export, or the converter's list of operators that stay in float32"};
+      "way out: model.half() before the export, or the converter's list of operators that stay in float32"};
   return finding;
 }
 
@@ -170,7 +170,7 @@ std::optional<Diagnostic> InPlaceTaken(const CheckedExport& checked) {
   finding.message = "activations right after a convolution, a norm or an addition are taken to run in place";
   finding.details = {
       absl::StrCat("effect: without, the ", checked.peak_name, " is ", FormatBytes(*finding.bytes), " more"),
-      "try: --inplace none if your code has no inplace=True, or a pattern of the modules that have it"};
+      "try: ... --inplace none   # if your code has no inplace=True; or a pattern of the modules that have it"};
   return finding;
 }
 

@@ -163,17 +163,19 @@ absl::Status UnknownGpu(std::string_view name) {
   for (std::string& suggestion : near) suggestion = display[suggestion];
   std::vector<std::string> details;
   if (!near.empty()) details.push_back(absl::StrCat("did you mean: ", absl::StrJoin(near, ", "), "?"));
-  details.push_back("try: --gpu-memory 24GiB   # onnx-mem gpus lists the cards");
+  details.push_back("try: ... --gpu-memory 24GiB   # onnx-mem gpus lists the cards");
   return ErrorStatus(absl::StatusCode::kNotFound, Code::kUnknownGpu,
                      absl::StrCat("unknown GPU '", absl::string_view(name.data(), name.size()), "'"), details);
 }
 
 absl::Status AmbiguousGpu(std::string_view name, const std::vector<const Gpu*>& matches) {
-  std::vector<std::string> names;
-  for (const Gpu* gpu : matches) names.push_back(absl::StrCat("\"", gpu->name, "\" (", gpu->memory_mib, " MiB)"));
+  std::vector<std::string> details;
+  for (const Gpu* gpu : matches) {
+    details.push_back(absl::StrCat("try: ... --gpu ", ShellWord(gpu->name), "   # ", gpu->memory_mib, " MiB"));
+  }
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kAmbiguousGpu,
                      absl::StrCat("'", absl::string_view(name.data(), name.size()), "' names cards of different size"),
-                     {absl::StrCat("try: --gpu with one of ", absl::StrJoin(names, ", "))});
+                     details);
 }
 
 // nvidia-smi's total less what a program sees, in MiB, where no reading exists; fitted to readings on Linux.

@@ -54,13 +54,13 @@ absl::Status NoDriver(std::string_view why) {
   return ErrorStatus(absl::StatusCode::kUnavailable, Code::kNoDriver,
                      "no NVIDIA driver on this machine to read a GPU from",
                      {absl::StrCat("why: ", absl::string_view(why.data(), why.size())),
-                      "try: --gpu NAME           a card by its name (list: onnx-mem gpus)",
-                      "try: --gpu-memory SIZE    for example 24GiB"});
+                      "way out: --gpu NAME, a card by its name (onnx-mem gpus lists them)",
+                      "try: ... --gpu-memory 24GiB   # or another size"});
 }
 
 absl::Status Unreadable(Code code, std::string_view message) {
   return ErrorStatus(absl::StatusCode::kUnavailable, code, message,
-                     {"try: nvidia-smi", "try: --gpu NAME or --gpu-memory SIZE"});
+                     {"try: nvidia-smi", "way out: --gpu NAME or --gpu-memory SIZE"});
 }
 
 template <typename Function>

@@ -23,6 +23,8 @@ struct TorchVersion {
 
 // The version whose sources the rows of overhead.cc were last read in: what is taken where nothing tells another.
 inline constexpr TorchVersion kNewestTorch = {2, 15};
+// The oldest: the version of the readings that the first rows are of. Before it kernels are not loaded lazily.
+inline constexpr TorchVersion kOldestTorch = {1, 13};
 
 // "2.4", "2.4.1+cu121"; nullopt: no version.
 std::optional<TorchVersion> ParseTorchVersion(std::string_view text);

@@ -67,7 +67,7 @@ Diagnostic OpaqueNames(const Graph& graph) {
           absl::StrCat("names of stored tensors, as '", graph.tensors[graph.initializers.front()].name,
                        "', tell nothing of the module: what names decide is open"),
           {"why: whether an exporter computed a weight shows in its name alone; the range holds both",
-           "try: the file as torch.onnx.export wrote it"},
+           "way out: the file as torch.onnx.export wrote it"},
           {}};
 }
 

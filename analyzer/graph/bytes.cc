@@ -58,7 +58,7 @@ std::optional<int64_t> BytesOfUnit(std::string_view unit) {
 absl::Status NotASize(std::string_view text, std::string_view why) {
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
                      absl::StrCat("'", std::string(text), "' is not a size: ", std::string(why)),
-                     {"try: 24GiB, 8GB, 1.5GiB, 512MiB or 8589934592B"});
+                     {"for example: 24GiB, 8GB, 1.5GiB, 512MiB or 8589934592B"});
 }
 
 std::string_view Trimmed(std::string_view text) {
@@ -136,7 +136,7 @@ absl::StatusOr<ByteUnit> ParseByteUnit(std::string_view text) {
     absl::StrAppend(&known, ", ", std::string(row.name));
   }
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
-                     absl::StrCat("'", std::string(text), "' is not a unit of memory"), {absl::StrCat("try: ", known)});
+                     absl::StrCat("'", std::string(text), "' is not a unit of memory"), {absl::StrCat("it is one of: ", known)});
 }
 
 std::string FormatBytes(int64_t bytes) {

@@ -38,7 +38,7 @@ absl::Status CheckUnshardedType(const Lowered& plain, DType unsharded) {
     if (plain.kinds[id] != TensorKind::kParameter || tensor.dtype != unsharded) continue;
     return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
                        absl::StrCat("--fsdp-dtype: '", tensor.name, "' has this type already"),
-                       {"try: the same without --fsdp-dtype"});
+                       {"way out: the same without --fsdp-dtype"});
   }
   return absl::OkStatus();
 }

@@ -237,16 +237,16 @@ absl::StatusOr<std::vector<StageAction>> ActionsOf(const PipelineLayout& layout,
   const int64_t count = MicroBatchesOf(layout);
   if (!row.several_stages && layout.stages_per_rank > 1) {
     return UsageOf(absl::StrCat("--schedule ", View(row.name), " has one stage per rank"),
-                   "try: --schedule interleaved-1f1b");
+                   "try: ... --schedule interleaved-1f1b");
   }
   if (count < layout.ranks && !row.several_stages && layout.schedule == PipelineSchedule::k1F1B) {
     return UsageOf(absl::StrCat("--schedule 1f1b wants at least as many micro-batches as stages, ", layout.ranks),
-                   absl::StrCat("try: --micro-batches ", layout.ranks));
+                   absl::StrCat("try: ... --micro-batches ", layout.ranks));
   }
   if (row.several_stages && count % std::max<int64_t>(1, count / layout.ranks) != 0) {
     return UsageOf(absl::StrCat("--schedule ", View(row.name), ": ", count,
                                 " micro-batches are no multiple of its rounds, ", count / layout.ranks),
-                   absl::StrCat("try: --micro-batches ", layout.ranks * (count / layout.ranks)));
+                   absl::StrCat("try: ... --micro-batches ", layout.ranks * (count / layout.ranks)));
   }
   return row.actions(layout, rank);
 }

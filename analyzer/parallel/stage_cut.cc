@@ -18,7 +18,7 @@ namespace {
 
 absl::Status CannotCut(std::string message) {
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage, std::move(message),
-                     {"try: --split MODULE,MODULE... with modules that run one after another"});
+                     {"way out: --split MODULE,MODULE... with modules that run one after another"});
 }
 
 // The nodes at which stages begin and, at the end, the number of nodes.

@@ -196,7 +196,7 @@ void ReportInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics) {
        Severity::kNote,
        count,
        absl::StrCat(count, " LeakyReLUs are taken to write over what they read, as they usually do behind a layer"),
-       {"why: otherwise what they read is kept for backward too", "try: --inplace none if they do not"},
+       {"why: otherwise what they read is kept for backward too", "try: ... --inplace none   # if they do not"},
        bytes});
 }
 
@@ -213,7 +213,7 @@ void ReportMaybeInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics
                     " LeakyReLUs, ELUs and their like are taken to give tensors of their own, as half of all "
                     "code has it"),
        {"why: with inplace=True they write over what they read, and backward keeps less",
-        "try: --inplace all if they do, or a pattern of their modules"},
+        "try: ... --inplace all   # if they do; or a pattern of their modules"},
        ResultBytes(draft, nodes)});
 }
 

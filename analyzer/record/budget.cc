@@ -17,7 +17,7 @@ size_t BytesOf(const Argument& argument) {
 
 absl::Status MoreThan(const std::string& what) {
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kTooLarge, absl::StrCat("the record ", what),
-                     {"try: a record made with smaller inputs (onnx_mem.export), or the model without its record"});
+                     {"way out: a record made with smaller inputs (onnx_mem.export), or the model without its record"});
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ absl::Status Broken(std::string_view what) {
 absl::Status LargerThanAny(int64_t most_bytes) {
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kTooLarge,
                      absl::StrCat("the text of the record is larger than ", most_bytes >> 20, " MiB"),
-                     {"try: a record made with smaller inputs (onnx_mem.export), or the model without its record"});
+                     {"way out: a record made with smaller inputs (onnx_mem.export), or the model without its record"});
 }
 
 // Ends the stream whichever way the function is left.

@@ -23,7 +23,7 @@ absl::Status Mismatch(std::string_view what) {
       absl::StatusCode::kInvalidArgument, Code::kRecordMismatch,
       absl::StrCat("the file's record of the running model is of another model than its graph: ", std::string(what)),
       {"why: a record stands for a graph that names the same inputs, parameters and outputs",
-       "try: onnx_mem.export(model, args, path) again"});
+       "try: onnx_mem.export(model, args, path)   # in Python, again"});
 }
 
 // "float32 [B,3,?,?]".

@@ -15,7 +15,7 @@ absl::Status NotWhole(const Size& size, const Place& place) {
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadRecord,
                      absl::StrCat("the record has a size of ", ToText(size), ", which is none at batch ", place.batch,
                                   place.length > 0 ? absl::StrCat(" and S = ", place.length) : ""),
-                     {"try: another --batch, or a record made at this one"});
+                     {"way out: another --batch, or a record made at this one"});
 }
 
 bool IsRowMajor(const Dims& dims, const Dims& strides) {

@@ -94,7 +94,7 @@ struct Run {
   std::optional<DType> autocast;  // --amp: fp16 or bf16
   Trainer trainer = Trainer::kPlain;
   LossKind loss = LossKind::kAuto;
-  bool retain_graph = false;  // backward(retain_graph=True): what was saved lives to the end of the step
+  bool retain_graph = false;  // backward(retain_graph=True): what was saved lives as long as the loss
   AttentionKernel attention = AttentionKernel::kAuto;
   BatchNormMode batch_norm = BatchNormMode::kAuto;
   std::optional<double> dropout;    // of removed dropouts; 0: as in the file; nullopt: as models of its build have

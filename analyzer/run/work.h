@@ -65,7 +65,7 @@ inline absl::Status CheckLeft() {
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kTooLarge,
                      "the file makes so much of the little that it holds that this question is not worked out",
                      {"why: loops, functions or recurrences in it stand for far more operators than it lists",
-                      "try: shorter inputs (--dim, --input), or onnx-mem MODEL -q, which asks least"});
+                      "way out: shorter inputs (--dim, --input), or onnx-mem MODEL -q, which asks least"});
 }
 
 }  // namespace onnx_mem::work

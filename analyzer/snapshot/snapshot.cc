@@ -169,14 +169,14 @@ absl::StatusOr<AllocatorSnapshot> ParseSnapshot(std::string text, const std::str
   if (values.KindOf(segments) != Kind::kList || values.KindOf(traces) != Kind::kList) {
     return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadPickle,
                        absl::StrFormat("'%s' is no snapshot of PyTorch's allocator: no segments and traces", path),
-                       {"try: torch.cuda.memory._record_memory_history(), a step, then "
+                       {"way out: torch.cuda.memory._record_memory_history(), a step, then "
                         "torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")"});
   }
   const std::map<int64_t, int64_t> reserved = ReservedByDevice(values);
   if (reserved.empty()) {
     return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadPickle,
                        absl::StrFormat("'%s' holds no allocation: nothing was recorded", path),
-                       {"try: torch.cuda.memory._record_memory_history() before the step"});
+                       {"try: torch.cuda.memory._record_memory_history()   # before the step"});
   }
   snapshot.device = std::max_element(reserved.begin(), reserved.end(), [](const auto& a, const auto& b) {
                       return a.second < b.second;

@@ -230,7 +230,7 @@ void NoteIdleOptions(const Run& run, std::vector<Diagnostic>& diagnostics) {
        .severity = Severity::kWarning,
        .message = absl::StrCat("the model was recorded as it is, not in ", std::string(onnx_mem::NameOf(*run.dtype)),
                                ": casts in its code that do nothing there are not counted"),
-       .details = {"try: a record of model.to(dtype)"}});
+       .details = {"way out: a record of model.to(dtype)"}});
 }
 
 std::span<const ReportedOption> ReportedOptions() { return std::span(kOptions).subspan(kUnreported); }

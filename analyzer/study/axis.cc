@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/suggest.h"
+#include "analyzer/onnx/build/recorded.h"
 
 namespace onnx_mem {
 
@@ -17,9 +18,18 @@ absl::Status CheckAxis(const Axis& axis, const ImportedModel& model) {
   for (const auto& [name, size] : dims) names.push_back(name);
   const std::string near = DidYouMean(axis.length, names);
   const std::string known = absl::StrCat("what can vary: ", absl::StrJoin(names, ", "));
+  std::vector<std::string> details = {near.empty() ? known : absl::StrCat(known, ".  ", near)};
+  // A record's sizes are those that it was made with, but for the batch and the one that it leaves free.
+  if (model.info.from_record && FreeSizeOf(model.graph) == nullptr) details.push_back(FreeSizeRecipe(axis.length));
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUnknownDim,
-                     absl::StrCat("--over ", axis.length, ": no such dimension"),
-                     {near.empty() ? known : absl::StrCat(known, ".  ", near)});
+                     absl::StrCat("--over ", axis.length, ": no such dimension"), details);
+}
+
+SizeGrid GridAlong(const Axis& axis, const ImportedModel& model) {
+  const record::FreeSize* const free = FreeSizeOf(model.graph);
+  if (free == nullptr || free->name != axis.length) return {};
+  const int64_t rest = free->length % free->step;
+  return {.first = rest > 0 ? rest : free->step, .step = free->step};
 }
 
 int64_t SizeAlong(const Axis& axis, const Bindings& bindings, const ImportedModel& model) {

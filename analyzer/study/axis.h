@@ -22,6 +22,15 @@ inline Axis AxisNamed(std::string_view name) { return {name == kBatchAxis ? std:
 // Errors: unknown-dim where the model has no such dimension that can vary.
 absl::Status CheckAxis(const Axis& axis, const ImportedModel& model);
 
+// The sizes along it at which the model runs: every one, or those of a record that holds in steps.
+struct SizeGrid {
+  int64_t first = 1;
+  int64_t step = 1;
+  int64_t At(int64_t number) const { return first + (number - 1) * step; }  // from 1 on
+  int64_t NumberOf(int64_t size) const { return (size - first) / step + 1; }
+};
+SizeGrid GridAlong(const Axis& axis, const ImportedModel& model);
+
 // Where `bindings` stand along it. `model` is what was imported with them.
 int64_t SizeAlong(const Axis& axis, const Bindings& bindings, const ImportedModel& model);
 

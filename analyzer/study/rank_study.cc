@@ -21,8 +21,8 @@ absl::StatusOr<Bindings> Study::EnactedBindings(const Workload& workload) {
   if (batch % micro_batches != 0 || !bindings.inputs.empty()) {
     return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
                        absl::StrCat("a step of batch ", batch, " has no ", micro_batches, " equal micro-batches"),
-                       {absl::StrCat("try: -b ", micro_batches * ((batch + micro_batches - 1) / micro_batches),
-                                     ", the batch of the whole step, without --input")});
+                       {absl::StrCat("try: ... -b ", micro_batches * ((batch + micro_batches - 1) / micro_batches),
+                                     "   # the batch of the whole step, without --input")});
   }
   bindings.batch = batch / micro_batches;
   return bindings;

@@ -142,7 +142,7 @@ bool IsTooLargeForAdvice(const Graph& graph) {
 Diagnostic NoAdviceNote(const Graph& graph) {
   Diagnostic note{.code = Code::kNoAdvice, .severity = Severity::kNote, .count = 1};
   note.message = absl::StrFormat("what would save most is not worked out for a graph of %d nodes", graph.nodes.size());
-  note.details = {"try: the change itself, for example --amp bf16, --optimizer sgd or a smaller --batch"};
+  note.details = {"way out: the change itself, for example --amp bf16, --optimizer sgd or a smaller --batch"};
   return note;
 }
 

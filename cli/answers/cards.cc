@@ -1,15 +1,35 @@
 #include "cli/answers/cards.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/graph/suggest.h"
 
 namespace onnx_mem {
 namespace {
+
+// `status` of the card `name` of several: what it proposes in place of the name stands among the others.
+absl::Status AmongCards(const absl::Status& status, const std::vector<std::string>& names, const std::string& name) {
+  constexpr std::string_view kTry = "try: ... --gpu ", kRemark = "   # ";
+  Diagnostic diagnostic = DiagnosticOf(status);
+  for (std::string& line : diagnostic.details) {
+    if (!line.starts_with(kTry) || names.size() < 2) continue;
+    const size_t remark = std::min(line.find(kRemark), line.size());
+    std::string meant = line.substr(kTry.size(), remark - kTry.size());
+    meant.erase(std::remove(meant.begin(), meant.end(), '\''), meant.end());
+    std::vector<std::string> all = names;
+    std::replace(all.begin(), all.end(), name, meant);
+    line = absl::StrCat(std::string(kTry), ShellWord(absl::StrJoin(all, ",")), line.substr(remark));
+  }
+  return ErrorStatus(status.code(), diagnostic.code, "--gpu: " + diagnostic.message, diagnostic.details);
+}
 
 absl::StatusOr<Card> CardNamed(const std::string& name) {
   ASSIGN_OR_RETURN(const std::optional<LocalCard> local, LocalCardOf(name));
@@ -34,8 +54,9 @@ int64_t ShareOf(int64_t bytes, double percent) {
 absl::StatusOr<std::vector<Card>> CardsOf(const Options& options) {
   std::vector<Card> cards;
   for (const std::string& name : options.gpus) {
-    ASSIGN_OR_RETURN(Card card, CardNamed(name));
-    cards.push_back(std::move(card));
+    absl::StatusOr<Card> card = CardNamed(name);
+    if (!card.ok()) return AmongCards(card.status(), options.gpus, name);
+    cards.push_back(*std::move(card));
   }
   if (options.gpu_memory_bytes) {
     cards.push_back({"", std::nullopt, std::nullopt, std::nullopt, *options.gpu_memory_bytes});

@@ -115,7 +115,7 @@ absl::Status CheckHostLink(const Clock& clock, bool offload, const std::optional
   return ErrorStatus(
       absl::StatusCode::kInvalidArgument, Code::kSharedMemory,
       absl::StrFormat("the memory of %s is the host's own: what moves to the host frees nothing", clock.card.name),
-      {"try: no --offload and no --host-memory; modules can run again (onnx-mem plan without them)"});
+      {"way out: without --offload and --host-memory, modules can run again"});
 }
 
 std::vector<Diagnostic> UnmatchedTimes(const Clock& clock, const MemoryProgram& program) {

@@ -42,7 +42,7 @@ absl::StatusOr<std::vector<SideRequest>> RequestsOf(const Options& options) {
     for (int64_t batch : batches) requests.push_back({0, paths.front(), batch});
     if (requests.size() >= 2) return requests;
     return UsageError("nothing to compare with: give a second model, or a second batch",
-                      {absl::StrFormat("try: onnx-mem compare %s OTHER.onnx", paths.front()),
+                      {absl::StrFormat("way out: onnx-mem compare %s OTHER.onnx", paths.front()),
                        absl::StrFormat("try: onnx-mem compare %s --batch 32,64", paths.front())});
   }
   if (batches.size() > 1 && batches.size() != paths.size()) {
@@ -105,10 +105,10 @@ bool Asks(const Workload& workload) { return workload.run.dtype || workload.run.
 absl::Status CheckCompare(const Options& options) {
   if (options.like_base && (options.operands.empty() || !absl::EndsWith(options.operands.front(), ".json"))) {
     return UsageError("--like base: the base is a model, and the options hold for every model already",
-                      {"try: onnx-mem compare base.json MODEL --like base"});
+                      {"way out: a saved report as the base, or no --like"});
   }
   if (options.by == By::kNone || options.by == By::kLayer) return absl::OkStatus();
-  return UsageError("--by: compare lists layers only", {"try: --by layer"});
+  return UsageError("--by: compare lists layers only", {"try: ... --by layer"});
 }
 
 // The type of the first head that is an export in half precision, where the base is not.

@@ -36,9 +36,9 @@ absl::Status Other(std::string message, std::vector<std::string> details) {
 
 std::vector<std::string> WaysOut(const ComparedSide& base, const ComparedSide& head) {
   const std::string why = "why: the difference would be that of the assumptions, not of the models";
-  if (!head.saved) return {why, "try: --like base, to analyze the model as the base was, or the same options"};
+  if (!head.saved) return {why, "try: ... --like base   # analyzes the model as the base was"};
   const std::string& again = base.saved ? head.report.model.path : base.report.model.path;
-  return {why, absl::StrFormat("try: %s with the same options%s",
+  return {why, absl::StrFormat("way out: %s with the same options%s",
                                base.saved ? "save " + again + " again" : "analyze " + again,
                                base.saved ? ", or compare the models themselves" : " as the report was saved with")};
 }
@@ -61,7 +61,7 @@ absl::Status CheckSameAssumptions(const ComparedSide& base, const ComparedSide& 
     const std::string& old = base.saved ? base_path : head_path;
     return Other(
         absl::StrFormat("'%s' is of onnx-mem %s, '%s' of %s", base_path, VersionOf(base), head_path, VersionOf(head)),
-        {"why: another version may count differently", absl::StrFormat("try: save '%s' again", old)});
+        {"why: another version may count differently", absl::StrFormat("way out: save '%s' again", old)});
   }
   const bool train = Trains(base) && Trains(head);
   std::vector<std::string> differences;
@@ -87,13 +87,13 @@ absl::Status TakeOver(const ComparedSide& base, Options& options) {
       if (option.name == "segment" && text.find(kSegmentKeeps) != std::string::npos) {
         return Other(absl::StrFormat("--like base: the selective checkpoints of '%s' cannot be taken over",
                                      base.report.model.path),
-                     {"try: the model with --plan FILE -o head.json, and compare the two reports"});
+                     {"way out: the model with --plan FILE -o head.json, and compare the two reports"});
       }
       const absl::Status applied = row->Apply(text, options);
       if (!applied.ok()) {
         return Other(absl::StrFormat("--like base: %s of '%s' cannot be taken over: %s", option.name,
                                      base.report.model.path, DiagnosticOf(applied).message),
-                     {"try: the same options by hand"});
+                     {"way out: the same options by hand"});
       }
     }
   }

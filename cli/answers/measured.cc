@@ -143,7 +143,7 @@ Table MissingTable(const Match& match) {
 Diagnostic NoHistoryNote() {
   Diagnostic note{.code = Code::kNoHistory, .severity = Severity::kNote, .count = 1};
   note.message = "the snapshot has no history: its peak is the moment at which it was taken";
-  note.details = {"try: torch.cuda.memory._record_memory_history() before the step"};
+  note.details = {"try: torch.cuda.memory._record_memory_history()   # before the step"};
   return note;
 }
 
@@ -153,7 +153,7 @@ absl::Status CheckMeasured(const Options& options) {
   if (options.operands.size() != operands || options.batches.size() > 1) {
     return UsageError(
         "a measurement is of one model at one batch",
-        {"try: onnx-mem compare MODEL snapshot.pickle -b N", "try: onnx-mem compare MODEL --measured SIZE -b N"});
+        {"way out: onnx-mem compare MODEL snapshot.pickle -b N", "way out: onnx-mem compare MODEL --measured SIZE -b N"});
   }
   if (options.gpus.size() > 1 || options.gpu_memory_bytes) {
     return UsageError("a measurement is of one card, whose size changes nothing",

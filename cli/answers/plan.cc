@@ -46,7 +46,7 @@ absl::StatusOr<PlanRequest> RequestOf(Options options, const Card* card) {
   ASSIGN_OR_RETURN(request.clock, ClockOf(options, local ? &local->gpu : nullptr));
   if (!request.clock.unknown.empty() && !options.cost_line_given) request.cost_line = CostLine::kFlops;
   if (request.offload && request.cost_line == CostLine::kFlops) {
-    return UsageError("--offload is weighed in time, not in FLOPs", {"try: --cost-in time, with --gpu NAME"});
+    return UsageError("--offload is weighed in time, not in FLOPs", {"try: ... --cost-in time"});
   }
   RETURN_IF_ERROR(CheckHostLink(request.clock, request.offload, options.plan));
   request.time_limit_s = options.time_limit_s.value_or(0);
@@ -56,7 +56,7 @@ absl::StatusOr<PlanRequest> RequestOf(Options options, const Card* card) {
 
 absl::StatusOr<Workload> WorkloadOf(const Options& options) {
   if (options.batches.size() > 1) {
-    return UsageError("a plan is for one batch", {"try: one run per batch"});
+    return UsageError("a plan is for one batch", {TryOneBatch(options)});
   }
   Workload workload = options.workload;
   workload.mode = Mode::kTraining;

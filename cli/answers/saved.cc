@@ -15,10 +15,10 @@ bool AsksForSaved(const Options& options) {
 }
 
 absl::StatusOr<Answer> AnswerSaved(const Options& options) {
-  if (options.batches.size() > 1) return UsageError("a saved report is shown at one batch", {"try: a single --batch"});
+  if (options.batches.size() > 1) return UsageError("a saved report is shown at one batch", {TryOneBatch(options)});
   if (DrawsSteps(options)) {
     return UsageError("a saved report has figures, not the steps that this format draws",
-                      {"try: the model itself, or --format table, json, csv or md"});
+                      {"way out: the model itself, or --format table, json, csv or md"});
   }
   std::optional<int64_t> batch;
   if (!options.batches.empty()) batch = options.batches.front();

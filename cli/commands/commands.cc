@@ -1,8 +1,10 @@
 #include "cli/commands/commands.h"
 
 #include <array>
+#include <utility>
 
 #include "analyzer/devices/gpus.h"
+#include "cli/pasted_command.h"
 #include "cli/present.h"
 
 namespace onnx_mem {
@@ -40,6 +42,10 @@ constexpr auto kCommandRows = std::to_array<CommandRow>({
 }  // namespace
 
 Answer Shown(Answer answer, const Options& options) {
+  // JSON and files keep options alone: they do not depend on how the command was written.
+  if (options.format == "table" || options.format == "md") {
+    for (Diagnostic& note : answer.report.notes) note = WithCommands(std::move(note), options);
+  }
   answer.text = Present(answer.report, options);
   return answer;
 }

@@ -41,7 +41,7 @@ absl::Status AddModel(const Options& options, const Explanation& explanation, Re
 
 absl::StatusOr<Answer> RunExplain(const Options& options) {
   if (options.batches.size() > 1) {
-    return UsageError("a snapshot is of one batch", {"try: onnx-mem explain SNAPSHOT MODEL -b N"});
+    return UsageError("a snapshot is of one batch", {TryOneBatch(options)});
   }
   auto explained = std::make_shared<ExplainedSnapshot>();
   explained->path = options.operands.front();

@@ -32,7 +32,7 @@ Diagnostic InterruptedNote() {
   return {.code = Code::kInterrupted,
           .severity = Severity::kWarning,
           .message = "interrupted: these are the plans that had been found",
-          .details = {"try: a longer search, or --iterations for one that ends by itself"}};
+          .details = {"way out: a longer search, or --iterations for one that ends by itself"}};
 }
 
 }  // namespace onnx_mem

@@ -163,9 +163,9 @@ Report ReportOf(SideBySide all, const Options& options) {
 }  // namespace
 
 absl::StatusOr<Answer> AnalyzeModels(const Options& given) {
-  if (given.batches.size() > 1) return UsageError("several models take one batch", {"try: one --batch, or one model"});
+  if (given.batches.size() > 1) return UsageError("several models take one batch", {TryOneBatch(given)});
   if (given.by != By::kNone && given.by != By::kLayer) {
-    return UsageError("several models are listed by layer", {"try: --by layer, or one model"});
+    return UsageError("several models are listed by layer", {"try: ... --by layer   # or one model"});
   }
   Files files;
   for (size_t i = 0; i < given.operands.size(); ++i) {

@@ -8,7 +8,7 @@ namespace onnx_mem {
 
 absl::StatusOr<Answer> RunPlan(const Options& options) {
   if (options.instance_file.empty() && options.operands.empty()) {
-    return UsageError("no MODEL given", {"try: onnx-mem plan MODEL --budget SIZE"});
+    return UsageError("no MODEL given", {"way out: onnx-mem plan MODEL --budget SIZE"});
   }
   if (options.instance_file.empty()) return PlanModel(options);
   if (!options.operands.empty()) return UsageError("a MODEL and --instance: choose one");

@@ -15,7 +15,7 @@ absl::StatusOr<Answer> PlanInstance(const Options& options) {
     return UsageError("a schedule is printed as table or json");
   }
   if (!options.exports.empty()) {
-    return UsageError("--export: a schedule is printed and not written", {"try: --format json > FILE"});
+    return UsageError("--export: a schedule is printed and not written", {"way out: --format json > FILE"});
   }
   ASSIGN_OR_RETURN(const StepGraph graph, ReadInstance(options.instance_file));
   SolveOptions solve;

@@ -84,7 +84,7 @@ absl::Status WriteOutputFile(const std::string& path, std::string_view text, con
   if (exists && IsOneOf(existing, inputs)) {
     return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kIsInput,
                        absl::StrFormat("'%s' is read by this very command, and would be replaced", path),
-                       {"try: another name behind -o"});
+                       {"way out: another name behind -o"});
   }
   if (exists && S_ISDIR(existing.st_mode)) return WriteFailed(path, EISDIR);
   if (exists && !S_ISREG(existing.st_mode)) return WriteInto(path, text);

@@ -20,7 +20,7 @@ absl::Status CheckOneRun(const Options& options) {
   for (const std::string& format : formats) {
     if (!FormatNamed(format)->one_run) continue;
     return UsageError(absl::StrFormat("format %s shows the steps of one model at one batch", format),
-                      {"try: onnx-mem MODEL with one --batch, or format html"});
+                      {options.batches.size() > 1 ? TryOneBatch(options) : "way out: one model, or format html"});
   }
   return absl::OkStatus();
 }
@@ -39,15 +39,19 @@ absl::Status CheckBudgetShare(const Options& options) {
                                       options.command),
                       help);
   }
-  if (options.operands.size() > 1 || options.batches.size() > 1 || options.max_batch) {
+  if (options.batches.size() > 1) {
+    return UsageError("--budget: a share of which run? It is of one model at one batch", {TryOneBatch(options)});
+  }
+  if (options.operands.size() > 1 || options.max_batch) {
     return UsageError("--budget: a share of which run? It is of one model at one batch", help);
   }
   return absl::OkStatus();
 }
 
 absl::Status CheckPackedBase(const Run& run) {
+  constexpr char kPackedBase[] = "way out: --base-bits 4 with --lora RANK:REGEX or --freeze REGEX, which freeze the base";
   if (run.bitsandbytes.empty() || run.base_bits != BaseBits::kAsStored) return absl::OkStatus();
-  return UsageError("--bitsandbytes is about --base-bits", {"try: --base-bits 4 with --lora 8:'q_proj|v_proj'"});
+  return UsageError("--bitsandbytes is about --base-bits", {run.lora.empty() ? kPackedBase : "try: ... --base-bits 4"});
 }
 
 absl::Status CheckRuntime(const Options& options) {
@@ -55,18 +59,18 @@ absl::Status CheckRuntime(const Options& options) {
   const bool sessions = !RuntimeOf(workload).eager;
   if (options.runtime == Runtime::kOnnxruntime) {
     if (workload.mode != Mode::kInference) {
-      return UsageError("--for onnxruntime is about inference", {"try: --for pytorch   # for a training step"});
+      return UsageError("--for onnxruntime is about inference", {"try: ... --for pytorch   # for a training step"});
     }
-    if (!sessions) return UsageError("--for onnxruntime has an arena of its own", {"try: --allocator ort"});
+    if (!sessions) return UsageError("--for onnxruntime has an arena of its own", {"try: ... --allocator ort"});
   }
   if (workload.device == Device::kCpu && !sessions) {
-    return UsageError("--device cpu is about onnxruntime's sessions", {"try: --for onnxruntime --device cpu"});
+    return UsageError("--device cpu is about onnxruntime's sessions", {"try: ... --for onnxruntime --device cpu"});
   }
   if (workload.sessions > 1 && !sessions) {
-    return UsageError("--sessions is about onnxruntime", {"try: --for onnxruntime"});
+    return UsageError("--sessions is about onnxruntime", {"try: ... --for onnxruntime"});
   }
   if (workload.device == Device::kCpu && (!options.gpu.empty() || options.gpu_memory_bytes)) {
-    return UsageError("--device cpu and a card: choose one", {"try: --budget SIZE for the memory of the machine"});
+    return UsageError("--device cpu and a card: choose one", {"way out: --budget SIZE in place of the card, for the memory of the machine"});
   }
   return absl::OkStatus();
 }
@@ -107,7 +111,7 @@ absl::Status CheckTogether(const Options& options) {
   if (RowOf(workload.run.trainer).gradients_in_forward && IsSpread(workload.layout)) {
     return UsageError(
         "--trainer lightning on several cards: what gradients of the last step take there is not modelled",
-        {"try: --trainer hf   # the same without them"});
+        {"try: ... --trainer hf   # the same without them"});
   }
   RETURN_IF_ERROR(CheckOneRun(options));
   RETURN_IF_ERROR(CheckImplementation(workload.optimizer));
@@ -116,7 +120,7 @@ absl::Status CheckTogether(const Options& options) {
   }
   if (!options.gpu.empty() && options.gpu_memory_bytes) return UsageError("--gpu and --gpu-memory: choose one");
   if (options.by != By::kNone && options.batches.size() > 1 && options.command != "compare") {
-    return UsageError("--by lists what one batch holds", {"try: a single --batch"});
+    return UsageError("--by lists what one batch holds", {TryOneBatch(options)});
   }
   if (planned && workload.mode == Mode::kInference) {
     return UsageError("--plan is about training, and --mode is infer");

@@ -21,7 +21,7 @@ constexpr int64_t kMostRanks = 1 << 20;
 absl::StatusOr<int64_t> ParseRanks(std::string_view text, std::string_view example) {
   const absl::StatusOr<int64_t> ranks = ParseCount(text);
   if (ranks.ok() && *ranks >= 1 && *ranks <= kMostRanks) return *ranks;
-  return UsageError(absl::StrFormat("'%s' is no number of ranks", text), {absl::StrFormat("try: %s", example)});
+  return UsageError(absl::StrFormat("'%s' is no number of ranks", text), {absl::StrFormat("try: ... %s", example)});
 }
 
 // One strategy of data parallelism is chosen; of the same one given again the last counts.
@@ -47,7 +47,7 @@ absl::Status CheckMoreRanks(const Options& options) {
   const bool one_run = options.command == "analyze" && options.batches.size() <= 1 && options.operands.size() <= 1;
   if (one_run && options.global_batch == 0 && !options.workload.layout.rank) return absl::OkStatus();
   return UsageError("several numbers of ranks are about one model, one batch of a rank and the rank that needs most",
-                    {"try: onnx-mem MODEL -b N --fsdp 2,4,8"});
+                    {"way out: onnx-mem MODEL -b N --fsdp 2,4,8"});
 }
 
 // What stands behind the colon of `text`, if there is one.
@@ -57,7 +57,7 @@ absl::Status SetFsdpUnits(std::string_view text, Options& options) {
   const std::string_view pattern = text.substr(colon + 1);
   if (pattern.empty()) {
     return UsageError(absl::StrFormat("'%s' names no units behind its colon", text),
-                      {"try: --fsdp 8 for the blocks that repeat, or --fsdp 8:'layers\\.\\d+'"});
+                      {"try: ... --fsdp 8   # for the blocks that repeat"});
   }
   RETURN_IF_ERROR(CheckRegex(pattern));
   options.workload.layout.units = std::string(pattern);
@@ -86,7 +86,7 @@ absl::Status SetHsdp(std::string_view text, Options& options) {
   const size_t times = mesh.find('x');
   if (times == std::string_view::npos) {
     return UsageError(absl::StrFormat("'%s' is no mesh of copies and ranks", text),
-                      {absl::StrFormat("try: %s", kExample)});
+                      {absl::StrFormat("try: ... %s", kExample)});
   }
   RETURN_IF_ERROR(Choose(DataParallel::kFsdp, /*replicated=*/true, mesh.substr(times + 1), kExample, options));
   ASSIGN_OR_RETURN(options.workload.layout.replicas, ParseRanks(mesh.substr(0, times), kExample));
@@ -135,7 +135,7 @@ absl::Status SetTensorParallel(std::string_view text, Options& options) {
 absl::Status SetSplit(std::string_view text, Options& options) {
   std::vector<std::string>& split = options.workload.layout.pipeline.split;
   split = absl::StrSplit(std::string(text), ',', absl::SkipEmpty());
-  if (split.empty()) return UsageError("--split names no module", {"try: --split layers.8,layers.16"});
+  if (split.empty()) return UsageError("--split names no module", {"way out: names of modules, as in --split layers.8,layers.16"});
   return absl::OkStatus();
 }
 
@@ -148,7 +148,7 @@ absl::Status SetReshard(std::string_view text, Options& options) {
   const absl::StatusOr<int64_t> ranks = ParseCount(text);
   if (!ranks.ok() || *ranks < 2 || *ranks > kMostRanks) {
     return UsageError(absl::StrFormat("'%s' is not yes, no or the ranks of a smaller mesh", text),
-                      {"try: --reshard no, or --reshard 8"});
+                      {"try: ... --reshard no   # or --reshard 8"});
   }
   layout.reshard = Reshard::kToSmallerMesh;
   layout.reshard_ranks = *ranks;
@@ -162,7 +162,7 @@ absl::Status SetRank(std::string_view text, Options& options) {
   if (!rank.ok() || *rank < 0) {
     const std::string near = DidYouMean(text, {"worst"});
     return UsageError(absl::StrFormat("'%s' is no rank", text),
-                      {near.empty() ? "try: --rank 0, or --rank worst" : near});
+                      {near.empty() ? "try: ... --rank 0   # or --rank worst" : near});
   }
   options.workload.layout.rank = *rank;
   return absl::OkStatus();
@@ -177,18 +177,18 @@ absl::Status CheckPipeline(const Options& options) {
     if (pipeline == PipelineLayout()) return absl::OkStatus();
     return UsageError(
         "--split, --micro-batches, --schedule, --stages-per-rank and --no-return-outputs are about --pipeline",
-        {"try: --pipeline 4"});
+        {"try: ... --pipeline 4"});
   }
   if (layout.data != DataParallel::kNone || IsTensorParallel(layout)) {
     return UsageError("--pipeline together with other strategies is not worked out yet");
   }
   if (options.command == "fit") {
     return UsageError("fit does not vary the batch of a pipeline yet",
-                      {"try: onnx-mem MODEL --pipeline 4 -b N --gpu NAME"});
+                      {"way out: onnx-mem MODEL --pipeline 4 -b N --gpu NAME"});
   }
   if (options.workload.run.accumulate > 1) {
     return UsageError("--pipeline and --accumulate: a step of a pipeline has micro-batches already",
-                      {"try: --micro-batches N"});
+                      {"way out: --micro-batches N without --accumulate"});
   }
   const auto stages = static_cast<size_t>(StagesOf(pipeline));
   if (pipeline.split.empty() || pipeline.split.size() + 1 == stages) return absl::OkStatus();
@@ -203,7 +203,7 @@ absl::Status CheckGlobalBatch(const Options& options) {
   if (options.global_batch == 0) return absl::OkStatus();
   const int64_t ranks = DataRanksOf(options.workload.layout);
   if (!IsSpread(options.workload.layout)) {
-    return UsageError("--global-batch is about steps over several cards", {"try: -b N"});
+    return UsageError("--global-batch is about steps over several cards", {"way out: -b N"});
   }
   if (options.global_batch % ranks != 0) {
     return UsageError(
@@ -231,14 +231,14 @@ absl::Status CheckLayout(const Options& options) {
   if (!IsSpread(layout)) {
     if (layout == RankLayout()) return absl::OkStatus();
     return UsageError("what is said of several cards wants a strategy",
-                      {"try: --fsdp 8, --hsdp 2x8, --ddp 8, --zero1 8, --tp 2 or --pipeline 4"});
+                      {"try: ... --fsdp 8   # or --hsdp 2x8, --ddp 8, --zero1 8, --tp 2, --pipeline 4"});
   }
   RETURN_IF_ERROR(CheckPipeline(options));
   if (!IsTensorParallel(layout) && layout.tensor != TensorLayout()) {
-    return UsageError("--sequence-parallel and --loss-parallel are about --tp", {"try: --tp 2"});
+    return UsageError("--sequence-parallel and --loss-parallel are about --tp", {"try: ... --tp 2"});
   }
   if (options.workload.mode != Mode::kTraining || options.runtime == Runtime::kOnnxruntime) {
-    return UsageError("steps over several cards are about training", {"try: --mode train"});
+    return UsageError("steps over several cards are about training", {"try: ... --mode train"});
   }
   if (options.command == "plan") {
     return UsageError("a plan is found for one card",

@@ -72,7 +72,7 @@ absl::Status AddSegment(std::string_view text, Options& options) {
   ASSIGN_OR_RETURN(segment.modules, ParseNames(text));
   if (segment.offload != Offload::kNo && segment.modules.size() > 1) {
     return UsageError("modules go to the host one by one",
-                      {"try: --segment layer1@host --segment layer2@host-waiting"});
+                      {"for example: --segment layer1@host --segment layer2@host-waiting"});
   }
   options.workload.run.segments.push_back(std::move(segment));
   return absl::OkStatus();
@@ -107,7 +107,7 @@ absl::Status SetDropout(std::string_view text, Options& options) {
   const std::string_view behind = text.substr(colon + 1);
   if (behind.empty()) {
     return UsageError(absl::StrFormat("'%s' names no place behind its colon", text),
-                      {absl::StrFormat("try: --dropout %s behind everything, or --dropout %s:attn behind what matches",
+                      {absl::StrFormat("try: ... --dropout %s   # behind everything; --dropout %s:attn: behind what matches",
                                        text.substr(0, colon), text.substr(0, colon))});
   }
   RETURN_IF_ERROR(CheckRegex(behind));
@@ -124,7 +124,7 @@ absl::Status AddLora(std::string_view text, Options& options) {
   if (!absl::SimpleAtoi(std::string(numbers.substr(0, comma)), &lora.rank) || lora.rank < 1 ||
       lora.rank > kMostLoraRank || colon == std::string_view::npos || colon + 1 == text.size()) {
     return UsageError(absl::StrFormat("'%s' is no rank and pattern of weights", text),
-                      {"try: --lora 8:'q_proj|v_proj', or with dropout --lora 8,0.05:'q_proj|v_proj'"});
+                      {"for example: --lora 8:'q_proj|v_proj', or with dropout --lora 8,0.05:'q_proj|v_proj'"});
   }
   if (comma < numbers.size()) {
     ASSIGN_OR_RETURN(lora.dropout, ParseProbability(numbers.substr(comma + 1)));
@@ -212,7 +212,7 @@ absl::Status SetBitsandbytes(std::string_view text, Options& options) {
   constexpr TorchVersion kChanged = {0, 43};  // in 0.43.2
   const std::optional<TorchVersion> version = ParseTorchVersion(text);
   if (!version) {
-    return UsageError(absl::StrFormat("'%s' is no version of bitsandbytes", text), {"try: --bitsandbytes 0.41.1"});
+    return UsageError(absl::StrFormat("'%s' is no version of bitsandbytes", text), {"try: ... --bitsandbytes 0.41.1"});
   }
   Run& run = options.workload.run;
   run.bitsandbytes = std::string(text);
@@ -221,9 +221,18 @@ absl::Status SetBitsandbytes(std::string_view text, Options& options) {
 }
 
 absl::Status SetTorch(std::string_view text, Options& options) {
-  options.workload.platform.torch = ParseTorchVersion(text);
-  if (options.workload.platform.torch) return absl::OkStatus();
-  return UsageError(absl::StrFormat("'%s' is no version of PyTorch", text), {"try: --torch 2.4"});
+  const std::optional<TorchVersion> version = ParseTorchVersion(text);
+  const std::string newest = TextOf(kNewestTorch);
+  if (!version) {
+    return UsageError(absl::StrFormat("'%s' is no version of PyTorch", text), {"try: ... --torch " + newest});
+  }
+  if (*version < kOldestTorch || *version > kNewestTorch) {
+    const std::string oldest = TextOf(kOldestTorch);
+    return UsageError(absl::StrFormat("what PyTorch %s takes is not known: versions %s to %s are", text, oldest, newest),
+                      {"try: ... --torch " + (*version < kOldestTorch ? oldest : newest) + "   # the nearest"});
+  }
+  options.workload.platform.torch = version;
+  return absl::OkStatus();
 }
 
 absl::Status SetFormat(std::string_view text, Options& options) {

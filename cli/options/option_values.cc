@@ -61,6 +61,10 @@ std::optional<std::pair<std::string, std::string_view>> SplitBinding(std::string
 
 }  // namespace
 
+std::string TryOneBatch(const Options& options) {
+  return absl::StrFormat("try: ... -b %d   # one batch", options.batches.front());
+}
+
 absl::Status UsageError(std::string_view message, std::vector<std::string> details) {
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage, message, std::move(details));
 }
@@ -133,7 +137,7 @@ absl::StatusOr<std::vector<std::string>> ParseNames(std::string_view text) {
     if (first == std::string_view::npos) {
       return UsageError(
           absl::StrFormat("'%s' has no name %s", text, names.empty() ? "before its comma" : "after a comma"),
-          {"try: names with one comma between two of them, as in first,second"});
+          {"way out: names with one comma between two of them, as in first,second"});
     }
     names.emplace_back(part.substr(first, part.find_last_not_of(" \t") + 1 - first));
   }
@@ -213,7 +217,7 @@ absl::StatusOr<Export> ParseExport(std::string_view text) {
   if (format == nullptr) {
     return UsageError(
         absl::StrFormat("'%s' does not tell its format by its extension", text),
-        {absl::StrFormat("try: FORMAT=%s, where FORMAT is one of %s", text, absl::StrJoin(FormatNames(), ", "))});
+        {absl::StrFormat("way out: FORMAT=%s, where FORMAT is one of %s", text, absl::StrJoin(FormatNames(), ", "))});
   }
   return Export{std::string(format->name), std::string(text)};
 }

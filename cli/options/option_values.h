@@ -18,6 +18,9 @@
 
 namespace onnx_mem {
 
+// For what takes one batch: the user's command with the first of several.
+std::string TryOneBatch(const Options& options);
+
 // A usage error: `message`, then lines of help.
 absl::Status UsageError(std::string_view message, std::vector<std::string> details = {});
 

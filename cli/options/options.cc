@@ -100,7 +100,7 @@ absl::Status CheckOperands(const std::vector<std::string>& operands, const Comma
   if (operands.size() < command.least_operands) {
     const std::string name = command.bit == kAnalyzeCommand ? "" : absl::StrFormat("%s ", command.name);
     return UsageError(absl::StrFormat("no %s given", command.operands),
-                      {absl::StrFormat("try: onnx-mem %s%s", name, command.operands)});
+                      {absl::StrFormat("way out: onnx-mem %s%s", name, command.operands)});
   }
   // A command that is misspelt reads like a model; a model has a dot in its name or a folder.
   if (operands.size() > 1 && command.bit == kAnalyzeCommand &&

@@ -27,8 +27,9 @@ struct FittingBatch {
   int64_t batch = 0;                           // 0: not even one sample fits
   bool at_least = false;                       // nothing larger was looked at: kLargestBatch fits
   std::optional<int64_t> device_bytes;         // at `batch`; unset for 0
-  std::optional<int64_t> device_bytes_beyond;  // at `batch` + 1; unset with at_least, or beyond what can be counted
-  bool refused_beyond = false;                 // the model does not run at `batch` + 1
+  std::optional<int64_t> device_bytes_beyond;  // at `next`; unset with at_least, or beyond what can be counted
+  bool refused_beyond = false;                 // the model does not run at `next`
+  int64_t next = 1;                            // the next larger one: `batch` + 1, but where sizes come in steps
 };
 
 inline constexpr int64_t kLargestBatch = int64_t{1} << 30;
@@ -46,6 +47,7 @@ class BatchNeeds {
   static absl::StatusOr<BatchNeeds> Create(Study& study, const Workload& workload, const Axis& axis = {});
 
   int64_t start() const { return start_; }  // the workload's own batch, where searches begin
+  SizeGrid grid() const { return GridAlong(axis_, *model_); }
 
   // The expected figure alone, which costs a fraction of all three. Errors: those of Analyze.
   absl::StatusOr<int64_t> ExpectedAt(int64_t batch);
@@ -78,6 +80,7 @@ struct BatchEdges {
   std::optional<int64_t> impossible_from;  // the smallest whose low is above it; unset: none up to kLargestBatch
   std::optional<int64_t> impossible_low_bytes;  // low there, and at one sample less
   std::optional<int64_t> possible_low_bytes;
+  int64_t possible = 0;  // the size of that: the largest that is not impossible
 };
 absl::StatusOr<BatchEdges> FindBatchEdges(BatchNeeds& needs, int64_t limit_bytes);
 

@@ -9,6 +9,22 @@
 #include "planner/advice/fit.h"
 
 namespace onnx_mem {
+namespace {
+
+// The largest size of `grid` that is within the limit. Searches count its sizes, so that each one they look at runs.
+absl::StatusOr<FittingBatch> LargestOn(const SizeGrid& grid, BatchSearch::BytesAt bytes_at, int64_t limit_bytes,
+                                       const std::map<int64_t, int64_t>& known, int64_t start) {
+  std::map<int64_t, int64_t> known_by_number;
+  for (const auto& [size, bytes] : known) known_by_number.emplace(grid.NumberOf(size), bytes);
+  const auto at_number = [&](int64_t number) { return bytes_at(grid.At(number)); };
+  ASSIGN_OR_RETURN(FittingBatch largest,
+                   BatchSearch(at_number, limit_bytes, std::move(known_by_number)).Run(grid.NumberOf(start)));
+  largest.next = grid.At(largest.batch + 1);
+  if (largest.batch > 0) largest.batch = grid.At(largest.batch);
+  return largest;
+}
+
+}  // namespace
 
 absl::StatusOr<BatchNeeds> BatchNeeds::Create(Study& study, const Workload& workload, const Axis& axis) {
   ASSIGN_OR_RETURN(Shared<ImportedModel> model, study.Import(workload.bindings));
@@ -48,27 +64,28 @@ absl::StatusOr<FittingBatch> FindLargestBatch(Study& study, const Workload& work
                                               const Axis& axis) {
   ASSIGN_OR_RETURN(BatchNeeds needs, BatchNeeds::Create(study, workload, axis));
   const auto expected = [&](int64_t batch) { return needs.ExpectedAt(batch); };
-  return BatchSearch(expected, limit_bytes).Run(needs.start());
+  return LargestOn(needs.grid(), expected, limit_bytes, {}, needs.start());
 }
 
 absl::StatusOr<BatchEdges> FindBatchEdges(BatchNeeds& needs, int64_t limit_bytes) {
   const auto expected = [&](int64_t batch) { return needs.ExpectedAt(batch); };
   BatchEdges edges;
-  ASSIGN_OR_RETURN(edges.expected, BatchSearch(expected, limit_bytes).Run(needs.start()));
+  ASSIGN_OR_RETURN(edges.expected, LargestOn(needs.grid(), expected, limit_bytes, {}, needs.start()));
   // The ends of the range, from where the figure itself meets the limit: safe below, impossible above.
-  const int64_t from = std::max<int64_t>(edges.expected.batch, 1);
+  const int64_t from = std::max<int64_t>(edges.expected.batch, needs.grid().first);
   RETURN_IF_ERROR(needs.At(from).status());
   const auto end = [&](int64_t Need::*figure) {
     const auto bytes_at = [&needs, figure](int64_t batch) -> absl::StatusOr<int64_t> {
       ASSIGN_OR_RETURN(const Need need, needs.At(batch));
       return need.*figure;
     };
-    return BatchSearch(bytes_at, limit_bytes, needs.Known(figure)).Run(from);
+    return LargestOn(needs.grid(), bytes_at, limit_bytes, needs.Known(figure), from);
   };
   ASSIGN_OR_RETURN(edges.safe, end(&Need::high_bytes));
   ASSIGN_OR_RETURN(const FittingBatch possible, end(&Need::low_bytes));
   if (possible.at_least) return edges;
-  edges.impossible_from = possible.batch + 1;
+  edges.impossible_from = possible.next;
+  edges.possible = possible.batch;
   edges.impossible_low_bytes = possible.device_bytes_beyond;
   edges.possible_low_bytes = possible.device_bytes;
   return edges;

@@ -35,13 +35,14 @@ std::string BeyondText(const FittingBatch& edge, ByteUnit units) {
 std::string EdgeLine(std::string_view what, std::string_view none, std::string_view end, std::string_view over,
                      const FittingBatch& edge, ByteUnit units) {
   if (edge.batch == 0) {
-    return absl::StrFormat("No %s is %s: %s %s %s", over, none, over == kBatchAxis ? "one sample" : "a size of 1",
+    const std::string least = over == kBatchAxis ? "one sample" : absl::StrFormat("%s %d", over, edge.next);
+    return absl::StrFormat("No %s is %s: %s %s %s", over, none, least,
                            end.empty() ? "takes" : "may take", BeyondText(edge, units));
   }
   std::string line = absl::StrFormat("%s up to %s %d: %s%s", what, over, edge.batch, end,
                                      FormatBytesIn(edge.device_bytes.value_or(0), units));
   if (edge.at_least) return line + ", and no larger one was looked at";
-  return line + absl::StrFormat(" (%s %d: %s)", over, edge.batch + 1, BeyondText(edge, units));
+  return line + absl::StrFormat(" (%s %d: %s)", over, edge.next, BeyondText(edge, units));
 }
 
 }  // namespace
@@ -134,7 +135,7 @@ std::vector<std::string> BatchLines(const CardFit::Part& part, std::string_view 
     absl::StrAppendFormat(&line, ": at least %s", FormatBytesIn(*batches.impossible_low_bytes, units));
   }
   if (batches.possible_low_bytes) {
-    absl::StrAppendFormat(&line, " (%s %d: %s)", over, *batches.impossible_from - 1,
+    absl::StrAppendFormat(&line, " (%s %d: %s)", over, batches.possible,
                           FormatBytesIn(*batches.possible_low_bytes, units));
   }
   lines.push_back(std::move(line));

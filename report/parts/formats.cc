@@ -9,8 +9,8 @@ namespace onnx_mem {
 namespace {
 
 constexpr auto kRows = std::to_array<FormatRow>({
-    {"table", "txt text", "text for a screen", RenderText},
-    {"json", "json", "everything, in bytes", RenderJson, false, false, Filter::kData},
+    {"table", "txt text", "text for a screen", RenderText, false, false, Filter::kText, true},
+    {"json", "json", "everything, in bytes", RenderJson, false, false, Filter::kData, true},
     {"csv", "csv", "the list of --by, or a row per batch", RenderCsv, false, false, Filter::kData},
     {"md", "md markdown", "a table for a pull request", RenderMarkdown},
     {"html", "html htm", "a page with pictures that opens offline", RenderPage, true, false, Filter::kData, true},

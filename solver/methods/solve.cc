@@ -58,7 +58,7 @@ absl::StatusOr<Solution> Solve(const StepGraph& graph, int64_t budget_bytes, con
   if (!IsKnown(options.method)) {
     return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUnknownMethod,
                        absl::StrCat("a step graph has no planning method '", options.method, "'"),
-                       {"try: --method auto"});
+                       {"try: ... --method auto"});
   }
   const SolveLimits limits = LimitsOf(options);
   const StageProblem problem = BuildStages(graph);

@@ -55,7 +55,7 @@ void ReportLost(Lowering& lowering, const DropoutSpots& spots) {
                                     "activations too"
                                   : "why: such models have it ahead of the last layer and between layers");
   }
-  d.details.emplace_back("try: --dropout 0.1, or --dropout 0.1:REGEX behind the modules that drop");
+  d.details.emplace_back("try: ... --dropout 0.1   # or 0.1:REGEX behind the modules that drop");
   d.details.emplace_back(kExportRecipe);
   lowering.diagnostics.push_back(std::move(d));
 }
@@ -71,7 +71,7 @@ void ReportAssumed(Lowering& lowering, const DropoutRecipe& recipe) {
        absl::StrCat("the file shows no Dropout: ", count, " with probability ", recipe.probability, " counted, ",
                     std::string(recipe.why)),
        {"why: their masks and dropped results are saved for backward",
-        "try: --dropout file if the model trains without, --dropout P:REGEX if it drops elsewhere",
+        "try: ... --dropout file   # if the model trains without; P:REGEX if it drops elsewhere",
         std::string(kExportRecipe)},
        bytes});
 }

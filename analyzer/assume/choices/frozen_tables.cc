@@ -27,7 +27,7 @@ int64_t FreezeTables(Lowering& lowering) {
                {},
                {}};
   d.details.push_back(absl::StrCat("what: ", absl::StrJoin(names, ", ")));
-  d.details.push_back("try: --no-rewrite frozen-tables if they are trained");
+  d.details.push_back("try: ... --no-rewrite frozen-tables   # if they are trained");
   lowering.diagnostics.push_back(std::move(d));
   return static_cast<int64_t>(names.size());
 }

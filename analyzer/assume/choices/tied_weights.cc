@@ -80,7 +80,7 @@ void SayMayBeTied(Lowering& lowering, int64_t count, int64_t bytes) {
       "show: it is counted apart, ",
       FormatBytes(bytes), " of parameters");
   warning.details = {"why: gradients and optimizer states come on top of them",
-                     "try: --tied yes if they are shared, --tied no if not", std::string(kExportRecipe)};
+                     "try: ... --tied yes   # if they are shared; no if not", std::string(kExportRecipe)};
   warning.bytes = bytes;
   lowering.diagnostics.push_back(std::move(warning));
 }
@@ -90,7 +90,7 @@ void SayTied(Lowering& lowering, int64_t count, const std::set<std::string>& rea
   d.message = absl::StrCat(count, " output projections are counted as sharing the token embedding's weight, ",
                            absl::StrJoin(reasons, ", "));
   d.details = {"why: the exporter stored its transpose, and the file does not show whether the two are one parameter",
-               "try: --tied no if they are not"};
+               "try: ... --tied no   # if they are not"};
   d.bytes = bytes;
   lowering.diagnostics.push_back(std::move(d));
 }

@@ -67,7 +67,7 @@ int64_t TellUndecidedNorms(Lowering& lowering) {
                     " convolutions may have had a BatchNorm that was folded into them: the file does not "
                     "show whether, and they are counted as they stand"),
        {"why: a BatchNorm makes a tensor of its own, and saves its input for backward",
-        "try: --bn unfold if the model has BatchNorms, --bn as-is if it has none", std::string(kExportRecipe)},
+        "try: ... --bn unfold   # if the model has BatchNorms; as-is if it has none", std::string(kExportRecipe)},
        {}});
   return 0;
 }

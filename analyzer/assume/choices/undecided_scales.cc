@@ -92,7 +92,7 @@ int64_t SettleScales(Lowering& lowering) {
                     "does not show"),
        {absl::StrCat("what: ", absl::StrJoin(names, ", ")),
         "why: what a trained number scales is saved for backward; for a fixed one (requires_grad=False) nothing is",
-        "try: --freeze REGEX if they are fixed"},
+        "way out: --freeze REGEX if they are fixed"},
        scales.saved_bytes});
   return 0;
 }

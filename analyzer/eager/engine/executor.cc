@@ -215,7 +215,7 @@ absl::Status Executor::TooManySteps(int32_t node) const {
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kTooLarge,
                      absl::StrCat("with ", Describe(graph_, NodeId(node)), " the forward has more than ",
                                   limits::ForwardSteps(std::ssize(graph_.nodes)), " steps"),
-                     {"try: a shorter sequence, with --dim or --input"});
+                     {"way out: a shorter sequence, with --dim or --input"});
 }
 
 TensorIds Executor::ReadWithin(const NodeSpan& span) const {

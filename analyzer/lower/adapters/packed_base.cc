@@ -12,6 +12,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "analyzer/graph/suggest.h"
 #include "analyzer/lower/adapters/layers.h"
 #include "analyzer/ops/ops.h"
 
@@ -97,6 +100,27 @@ void Pack(Lowered& lowered, TensorId weight, const Run& run, const NodeIds& prod
   AddScales(lowered, ShownName(lowered.graph.tensors[weight]), features, depth, bits);
 }
 
+// Adapters on the layers that could be packed, by the last names of their modules: "c_attn|c_proj". LoRA freezes them.
+absl::Status NothingFrozen(const Lowered& lowered, const absl::flat_hash_map<TensorId, NodeIds>& products) {
+  constexpr size_t kMostNames = 2;
+  std::vector<std::string> names;
+  for (TensorId id(0); lowered.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
+    const auto found = products.find(id);
+    if (found == products.end() || lowered.graph.tensors[id].shape.rank() != 2 || names.size() == kMostNames) continue;
+    if (GivesOutput(lowered, lowered.graph.nodes[found->second.front()].outputs[0])) continue;
+    const std::vector<std::string> path = absl::StrSplit(ShownName(lowered.graph.tensors[id]), '.');
+    if (path.size() < 2) continue;
+    const std::string& module = path[path.size() - 2];
+    if (std::find(names.begin(), names.end(), module) == names.end()) names.push_back(module);
+  }
+  std::vector<std::string> details = {"way out: --freeze REGEX, or --lora RANK:REGEX, which freezes all but its adapters"};
+  if (!names.empty()) {
+    details = {absl::StrCat("try: ... --lora ", ShellWord(absl::StrCat("8:", absl::StrJoin(names, "|"))))};
+  }
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kNoMatch,
+                     "--base-bits packs the weights of frozen linear layers, and there are none", details);
+}
+
 }  // namespace
 
 absl::Status PackBase(Lowered& lowered, const Run& run) {
@@ -119,9 +143,7 @@ absl::Status PackBase(Lowered& lowered, const Run& run) {
     LinkTensors(lowered.graph);
     return absl::OkStatus();
   }
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kNoMatch,
-                     "--base-bits packs the weights of frozen linear layers, and there are none",
-                     {"try: --base-bits 4 with --lora 8:'q_proj|v_proj'"});
+  return NothingFrozen(lowered, products);
 }
 
 }  // namespace onnx_mem

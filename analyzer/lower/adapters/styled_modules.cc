@@ -14,7 +14,7 @@ namespace onnx_mem {
 
 absl::Status CannotSplit(std::string message) {
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage, std::move(message),
-                     {"try: --tp T:PLAN, a JSON file that names the layers to split"});
+                     {"way out: --tp T:PLAN, a JSON file that names the layers to split"});
 }
 
 absl::StatusOr<std::vector<StyledModule>> StyledModulesOf(const FrameworkGraph& graph, const TensorPlan& plan) {

@@ -114,7 +114,7 @@ absl::StatusOr<TensorPlan> FindTensorPlan(const Lowered& lowered, const TensorLa
     return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
                        layout.sequence ? "--sequence-parallel wants a plan that says where the sequence is split"
                                        : "--tp: no layers that belong together were found in the graph",
-                       {"try: --tp T:PLAN, a JSON file that names the layers to split"});
+                       {"way out: --tp T:PLAN, a JSON file that names the layers to split"});
   }
   for (const FrameworkNode& node : nodes) {
     const bool table = node.op == "embedding" && !node.module.empty() && node.inputs.size() > 1 &&

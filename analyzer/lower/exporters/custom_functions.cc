@@ -172,8 +172,8 @@ int64_t JoinCustomFunctions(Lowering& lowering) {
                     " of an autograd.Function written by hand, taken to save what it is given: ", list),
        {absl::StrCat("why: what it keeps for backward stands in its code, not in the file; its inputs are ",
                      FormatBytes(bytes), " in all", AtBatch(lowering.source)),
-        "try: --no-rewrite custom-function to count what autograd would keep of the operators in it, --no-rewrite "
-        "function-inputs if it keeps nothing"},
+        "try: ... --no-rewrite custom-function   # counts what autograd would keep of the operators in it",
+        "try: ... --no-rewrite function-inputs   # if it keeps nothing"},
        bytes});
   return count;
 }

@@ -77,7 +77,7 @@ void ReportGuess(Lowering& lowering, const Guess& guess, const NodeIds& fused) {
        absl::StrCat(count, " ", std::string(guess.spelled), " are taken for ", std::string(guess.function)),
        {absl::StrCat("why: a module or function of your own that spells it out keeps ", std::string(guess.saved),
                      " for backward too, ", FormatBytes(bytes), " in all", AtBatch(lowering.source)),
-        absl::StrCat("try: --no-rewrite ", std::string(guess.rewrite), " if it does")},
+        absl::StrCat("try: ... --no-rewrite ", std::string(guess.rewrite), "   # if it does")},
        bytes});
 }
 
@@ -95,7 +95,7 @@ void MarkSwapped(Lowering& lowering, const Guess& guess, const Patterns& pattern
                     std::string(guess.function)),
        {absl::StrCat("why: exporters write ", std::string(guess.spelled), " for ", std::string(guess.function),
                      ", which saves less; the range holds both"),
-        "try: --no-rewrite operand-order if a tool swapped the two"},
+        "try: ... --no-rewrite operand-order   # if a tool swapped the two"},
        {}});
 }
 

@@ -203,7 +203,7 @@ absl::Status Binder::BindBatch() {
   if (!bindings_.batch || symbolic_batch_ || !batch_symbols_.empty()) return absl::OkStatus();
   if (std::none_of(inputs_.begin(), inputs_.end(), [&](const auto& input) { return StaticallyBatched(input); })) {
     return BindError(Code::kStaticBatch, absl::StrCat(option, ": no input of the model has a batch dimension"),
-                     {"try: --input NAME=SHAPE, or drop --batch"});
+                     {"way out: --input NAME=SHAPE, or drop --batch"});
   }
   return absl::OkStatus();
 }
@@ -216,7 +216,7 @@ absl::Status Binder::CheckOneBatch() const {
     return BindError(Code::kDimConflict,
                      absl::StrCat("--batch ", *bindings_.batch, " and ", other, " give two batches, ", *bindings_.batch,
                                   " and ", theirs),
-                     {absl::StrCat("try: without ", other)});
+                     {absl::StrCat("way out: without ", other)});
   };
   for (const auto& [name, dims] : bindings_.inputs) {
     const auto input = std::find_if(inputs_.begin(), inputs_.end(), [&n = name](const auto& i) { return i.name == n; });

@@ -27,7 +27,7 @@ absl::Status TooLarge(const onnx::FunctionProto& function, const std::string& wh
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kTooLarge,
                      absl::StrCat("inlining function '", function.name(), "' gives ", what),
                      {"why: a few functions that call one another can stand for more nodes than any memory holds",
-                      "try: inline the functions with the exporter, if the model is meant to be this large"});
+                      "way out: inline the functions with the exporter, if the model is meant to be this large"});
 }
 
 // Nodes of a graph and its bodies.

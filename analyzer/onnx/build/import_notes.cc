@@ -162,7 +162,7 @@ absl::Status AddSizes(const Graph& graph, int64_t& total) {
       return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kTooLarge,
                          absl::StrCat("with tensor '", tensor.name, "' [", ToString(tensor.shape),
                                       "] the sizes of all tensors are beyond any memory"),
-                         {"try: a smaller --batch, --dim or --input"});
+                         {"way out: a smaller --batch, --dim or --input"});
     }
     total += *bytes;
   }

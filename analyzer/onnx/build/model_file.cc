@@ -63,7 +63,7 @@ absl::Status CheckOpset(const onnx::ModelProto& model, const ModelInfo& info) {
   return ErrorStatus(
       absl::StatusCode::kUnimplemented, Code::kOpsetTooNew,
       absl::StrCat("opset ", opset->second, " of domain '' is newer than this build knows (", newest, ")"),
-      {"try: a newer onnx-mem, or export with an older opset_version"});
+      {"way out: a newer onnx-mem, or export with an older opset_version"});
 }
 
 absl::Status NoSuchType(const std::string& path, const std::string& name, int32_t type) {
@@ -124,7 +124,7 @@ Diagnostic LostMetadata() {
       .severity = Severity::kWarning,
       .message = "torch.onnx.export(dynamo=True) wrote this file, and a tool removed its metadata",
       .details = {"why: what ran as one operator, in which module, and which tensors are parameters is then guessed",
-                  "try: the file as torch.onnx.export wrote it"}};
+                  "way out: the file as torch.onnx.export wrote it"}};
 }
 
 ModelInfo InfoOf(const onnx::ModelProto& model, const std::string& path, int64_t file_bytes) {
@@ -321,6 +321,7 @@ absl::StatusOr<ImportedModel> ModelFile::Impl::ImportRecord(const Bindings& bind
   ASSIGN_OR_RETURN(imported.graph, GraphOfRecord(record, bindings, info.path));
   imported.info.node_count = record::NumOperators(*record);
   imported.info.from_record = true;
+  if (record->free) imported.info.bound_dims = {{record->free->name, imported.graph.record->place.length}};
   if (std::optional<Diagnostic> far = FarFromWatched(imported.graph)) {
     imported.diagnostics.push_back(*std::move(far));
   }

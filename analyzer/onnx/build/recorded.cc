@@ -30,12 +30,6 @@ std::string MetadataOf(const onnx::ModelProto& model, std::string_view key) {
   return "";
 }
 
-// How a record is made that follows a size beside the batch.
-std::string FreeSizeRecipe(const std::string& name) {
-  return absl::StrCat("in Python: onnx_mem.export(model, args, \"model.onnx\", free={\"", name,
-                      "\": 1}), where it is dimension 1 of the inputs");
-}
-
 record::FaceTensor FaceOf(const onnx::ValueInfoProto& value) {
   record::FaceTensor tensor{.name = value.name()};
   const auto& type = value.type().tensor_type();
@@ -101,7 +95,7 @@ absl::Status HoldAgainstGraph(const record::Record& record, const onnx::GraphPro
                          .severity = Severity::kWarning,
                          .message = "the file's record of the running model cannot be checked: the graph beside it "
                                     "names no inputs, or no parameters",
-                         .details = {"try: onnx_mem.export(model, args, path) again"}});
+                         .details = {"try: onnx_mem.export(model, args, path)   # in Python, again"}});
   return absl::OkStatus();
 }
 
@@ -118,6 +112,11 @@ bool HasInputsOf(const FrameworkGraph& lowered, const Graph& graph) {
 }
 
 }  // namespace
+
+std::string FreeSizeRecipe(const std::string& name) {
+  return absl::StrCat("in Python: onnx_mem.export(model, args, \"model.onnx\", free={\"", name,
+                      "\": 1}), where it is dimension 1 of the inputs");
+}
 
 std::string GraphHash(const onnx::GraphProto& graph) {
   std::string text;
@@ -182,7 +181,7 @@ std::optional<Diagnostic> BeyondBatches(const record::Record& record, int64_t ba
                                       range.last + 1, " on the model takes another path")
                        : absl::StrCat("the record holds from batch ", range.first, " on, not at ", batch,
                                       ": below, the model takes another path"),
-      .details = {absl::StrCat("try: --batch ", above ? range.last : range.first, ", or a record made at ", batch)}};
+      .details = {absl::StrCat("try: ... --batch ", above ? range.last : range.first, "   # or a record made at ", batch)}};
 }
 
 }  // namespace
@@ -243,14 +242,18 @@ absl::StatusOr<int64_t> LengthOf(const record::FreeSize& free, const Bindings& b
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kRecordSizes,
                      absl::StrCat("the record holds at ", free.name, " = ", free.length, " + k * ", free.step,
                                   ", not at ", length, ": the model takes another path between"),
-                     {absl::StrCat("try: --dim ", free.name, "=", above, ", or a record made at ", length)});
+                     {absl::StrCat("try: ... --dim ", free.name, "=", above, "   # or a record made at ", length)});
 }
 
 }  // namespace
 
+const record::FreeSize* FreeSizeOf(const Graph& graph) {
+  return graph.record == nullptr || !graph.record->record->free ? nullptr : &*graph.record->record->free;
+}
+
 std::optional<Diagnostic> FarFromWatched(const Graph& graph) {
-  if (graph.record == nullptr || !graph.record->record->free) return std::nullopt;
-  const record::FreeSize& free = *graph.record->record->free;
+  if (FreeSizeOf(graph) == nullptr) return std::nullopt;
+  const record::FreeSize& free = *FreeSizeOf(graph);
   const int64_t length = graph.record->place.length;
   if (free.first <= length && length <= free.last) return std::nullopt;
   return Diagnostic{
@@ -259,7 +262,7 @@ std::optional<Diagnostic> FarFromWatched(const Graph& graph) {
       .message = absl::StrCat("the model was watched at ", free.name, " = ", free.first, " to ", free.last, "; at ",
                               length, " its sizes are taken to go on as they do there"),
       .details = {"why: code may branch on a length, at a window or at the longest position",
-                  absl::StrCat("try: a record made at ", free.name, " = ", length)}};
+                  absl::StrCat("way out: a record made at ", free.name, " = ", length)}};
 }
 
 absl::StatusOr<Graph> GraphOfRecord(std::shared_ptr<const record::Record> record, const Bindings& bindings,

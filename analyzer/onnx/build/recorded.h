@@ -42,6 +42,12 @@ void BindRecord(std::shared_ptr<const record::Record> record, int64_t batch, Imp
 absl::StatusOr<Graph> GraphOfRecord(std::shared_ptr<const record::Record> record, const Bindings& bindings,
                                     const std::string& path);
 
+// How a record is made that follows a size beside the batch.
+std::string FreeSizeRecipe(const std::string& name);
+
+// The size beside the batch that the graph's record leaves free; nullptr where there is none.
+const record::FreeSize* FreeSizeOf(const Graph& graph);
+
 // Reported where a record's free size lies outside of what the model was watched at.
 std::optional<Diagnostic> FarFromWatched(const Graph& graph);
 

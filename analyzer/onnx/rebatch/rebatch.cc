@@ -218,7 +218,7 @@ absl::Status StaticSizes(const BoundInputs& bound, const absl::Status& reason) {
                                               "' is ", first.from, "); cannot be changed to ", first.to);
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kStaticBatch, what,
                      {absl::StrCat("why: ", DiagnosticOf(reason).message),
-                      absl::StrCat("try: without ", batch_only ? "--batch" : "--input", ", at the exported size"),
+                      absl::StrCat("way out: without ", batch_only ? "--batch" : "--input", ", at the exported size"),
                       std::string(kExportRecipe)});
 }
 

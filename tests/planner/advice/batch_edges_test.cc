@@ -70,6 +70,34 @@ TEST(FindBatchEdges, NoneIsSafeWhereOneSampleMayNotFit) {
   EXPECT_EQ(none->impossible_from, 1);
 }
 
+// A record that leaves a size free may hold in steps of it: the sizes of an answer are those at which it holds.
+TEST(FindBatchEdges, FollowsTheFreeSizeOfARecordInItsSteps) {
+  const absl::StatusOr<ModelFile> file = ModelFile::Parse(
+      "eager 1\ntorch 2.15.0\nfree S seq 20 step 8 seen 20 68\nprogram eval\n%0 input x f32[B,S,1024]\n"
+      "%1 f32[B,S,1024] = relu %0\nreturn %1\ntree 1\n",
+      "model.eager");
+  ASSERT_TRUE(file.ok()) << file.status();
+  Workload workload;
+  workload.mode = Mode::kInference;
+  workload.bindings.batch = 64;
+  const Axis seq = AxisNamed("seq");
+  Study study(*file);
+  EXPECT_TRUE(CheckAxis(seq, **study.Import(workload.bindings)).ok());
+  absl::StatusOr<BatchNeeds> needs = BatchNeeds::Create(study, workload, seq);
+  ASSERT_TRUE(needs.ok()) << needs.status();
+  EXPECT_EQ(needs->start(), 20);
+  const absl::StatusOr<BatchEdges> edges = FindBatchEdges(*needs, 1000 * kMebi);
+  ASSERT_TRUE(edges.ok()) << edges.status();
+  for (const FittingBatch& edge : {edges->safe, edges->expected}) {
+    EXPECT_GT(edge.batch, 0);
+    EXPECT_EQ(edge.batch % 8, 4);
+    EXPECT_EQ(edge.next, edge.batch + 8);
+  }
+  EXPECT_EQ(edges->impossible_from, edges->possible + 8);
+  EXPECT_LE(edges->safe.batch, edges->expected.batch);
+  EXPECT_LE(edges->expected.batch, edges->possible);
+}
+
 // What is known costs nothing again, and a line through it leads to the edge in a few steps.
 TEST(BatchSearch, UsesWhatIsKnown) {
   int measured = 0;
