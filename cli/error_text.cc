@@ -126,8 +126,8 @@ Diagnostic ErrorOf(const absl::Status& status) {
   if (IsBug(status)) {
     diagnostic.code = Code::kInternal;
     diagnostic.details.push_back("why: this is a bug of onnx-mem, not of your model");
-    diagnostic.details.push_back(
-        absl::StrFormat("way out: report it with the model (weights removed), the command line and version %s", kVersion));
+    diagnostic.details.push_back(absl::StrFormat(
+        "way out: report it with the model (weights removed), the command line and version %s", kVersion));
   }
   const auto suggests = [](const std::string& line) { return line.find("did you mean") != std::string::npos; };
   if (diagnostic.code == Code::kNotFound &&

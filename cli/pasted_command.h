@@ -10,9 +10,9 @@
 namespace onnx_mem {
 
 // `diagnostic` with its commands whole: "try: ... --option" becomes the user's own command line with this option, and
-// MODEL the user's file with the sizes of its dimensions. What the option takes the place of is left out: its own earlier value where only one counts,
-// where both are of one dimension or input, or where the message begins with the option's name, so that the value is
-// what is wrong; and --gpu where --gpu-memory is given.
+// MODEL the user's file with the sizes of its dimensions. What the option takes the place of is left out: its own
+// earlier value where only one counts, where both are of one dimension or input, or where the message begins with the
+// option's name, so that the value is what is wrong; and --gpu where --gpu-memory is given.
 Diagnostic WithCommands(Diagnostic diagnostic, const Options& options);
 
 }  // namespace onnx_mem

@@ -36,7 +36,7 @@ std::optional<Diagnostic> BakedBatch(const CheckedExport& checked) {
     if (error.code != Code::kStaticBatch) return std::nullopt;
     finding.severity = Severity::kWarning;
     finding.message =
-        absl::StrCat("the batch of ", checked.analysis.batch, " is fixed in the file, and no other can be asked for");
+        absl::StrCat("the batch of ", checked.analysis.batch, " is fixed in the file, and no other can be given");
     finding.details = {absl::StrCat("why: ", error.message), std::string(kExportRecipe)};
     return finding;
   }

@@ -136,7 +136,8 @@ absl::StatusOr<ByteUnit> ParseByteUnit(std::string_view text) {
     absl::StrAppend(&known, ", ", std::string(row.name));
   }
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
-                     absl::StrCat("'", std::string(text), "' is not a unit of memory"), {absl::StrCat("it is one of: ", known)});
+                     absl::StrCat("'", std::string(text), "' is not a unit of memory"),
+                     {absl::StrCat("it is one of: ", known)});
 }
 
 std::string FormatBytes(int64_t bytes) {

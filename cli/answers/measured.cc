@@ -84,7 +84,7 @@ Table FiguresTable(const RunFigures& figures, const std::optional<SnapshotPeak>&
     table.rows.push_back({std::move(figure), predicted, measured, predicted - measured,
                           RelativeError(predicted, measured), std::move(source)});
   };
-  if (peak) add("tensors alive", figures.peak_bytes, peak->requested_bytes, "bytes asked for at once");
+  if (peak) add("tensors alive", figures.peak_bytes, peak->requested_bytes, "bytes requested at once");
   if (peak) {
     add("allocated", figures.allocated_peak_bytes, peak->allocated_bytes, "blocks of 512 bytes in use");
   }
@@ -151,9 +151,9 @@ Diagnostic NoHistoryNote() {
 absl::Status CheckMeasured(const Options& options) {
   const size_t operands = options.measured_bytes ? 1 : 2;
   if (options.operands.size() != operands || options.batches.size() > 1) {
-    return UsageError(
-        "a measurement is of one model at one batch",
-        {"way out: onnx-mem compare MODEL snapshot.pickle -b N", "way out: onnx-mem compare MODEL --measured SIZE -b N"});
+    return UsageError("a measurement is of one model at one batch",
+                      {"way out: onnx-mem compare MODEL snapshot.pickle -b N",
+                       "way out: onnx-mem compare MODEL --measured SIZE -b N"});
   }
   if (options.gpus.size() > 1 || options.gpu_memory_bytes) {
     return UsageError("a measurement is of one card, whose size changes nothing",

@@ -49,7 +49,8 @@ absl::Status CheckBudgetShare(const Options& options) {
 }
 
 absl::Status CheckPackedBase(const Run& run) {
-  constexpr char kPackedBase[] = "way out: --base-bits 4 with --lora RANK:REGEX or --freeze REGEX, which freeze the base";
+  constexpr char kPackedBase[] =
+      "way out: --base-bits 4 with --lora RANK:REGEX or --freeze REGEX, which freeze the base";
   if (run.bitsandbytes.empty() || run.base_bits != BaseBits::kAsStored) return absl::OkStatus();
   return UsageError("--bitsandbytes is about --base-bits", {run.lora.empty() ? kPackedBase : "try: ... --base-bits 4"});
 }
@@ -70,7 +71,8 @@ absl::Status CheckRuntime(const Options& options) {
     return UsageError("--sessions is about onnxruntime", {"try: ... --for onnxruntime"});
   }
   if (workload.device == Device::kCpu && (!options.gpu.empty() || options.gpu_memory_bytes)) {
-    return UsageError("--device cpu and a card: choose one", {"way out: --budget SIZE in place of the card, for the memory of the machine"});
+    return UsageError("--device cpu and a card: choose one",
+                      {"way out: --budget SIZE in place of the card, for the memory of the machine"});
   }
   return absl::OkStatus();
 }

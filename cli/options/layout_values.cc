@@ -135,7 +135,8 @@ absl::Status SetTensorParallel(std::string_view text, Options& options) {
 absl::Status SetSplit(std::string_view text, Options& options) {
   std::vector<std::string>& split = options.workload.layout.pipeline.split;
   split = absl::StrSplit(std::string(text), ',', absl::SkipEmpty());
-  if (split.empty()) return UsageError("--split names no module", {"way out: names of modules, as in --split layers.8,layers.16"});
+  if (split.empty())
+    return UsageError("--split names no module", {"way out: names of modules, as in --split layers.8,layers.16"});
   return absl::OkStatus();
 }
 

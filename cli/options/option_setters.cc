@@ -106,9 +106,10 @@ absl::Status SetDropout(std::string_view text, Options& options) {
   if (colon == std::string_view::npos) return absl::OkStatus();
   const std::string_view behind = text.substr(colon + 1);
   if (behind.empty()) {
-    return UsageError(absl::StrFormat("'%s' names no place behind its colon", text),
-                      {absl::StrFormat("try: ... --dropout %s   # behind everything; --dropout %s:attn: behind what matches",
-                                       text.substr(0, colon), text.substr(0, colon))});
+    return UsageError(
+        absl::StrFormat("'%s' names no place behind its colon", text),
+        {absl::StrFormat("try: ... --dropout %s   # behind everything; --dropout %s:attn: behind what matches",
+                         text.substr(0, colon), text.substr(0, colon))});
   }
   RETURN_IF_ERROR(CheckRegex(behind));
   options.workload.run.dropout_behind = std::string(behind);
@@ -228,8 +229,9 @@ absl::Status SetTorch(std::string_view text, Options& options) {
   }
   if (*version < kOldestTorch || *version > kNewestTorch) {
     const std::string oldest = TextOf(kOldestTorch);
-    return UsageError(absl::StrFormat("what PyTorch %s takes is not known: versions %s to %s are", text, oldest, newest),
-                      {"try: ... --torch " + (*version < kOldestTorch ? oldest : newest) + "   # the nearest"});
+    return UsageError(
+        absl::StrFormat("what PyTorch %s takes is not known: versions %s to %s are", text, oldest, newest),
+        {"try: ... --torch " + (*version < kOldestTorch ? oldest : newest) + "   # the nearest"});
   }
   options.workload.platform.torch = version;
   return absl::OkStatus();

@@ -187,7 +187,7 @@ struct Analysis : Answer {
 
 struct Plan {
   int64_t id = 0;
-  std::string method, label;                    // none, sqrt, chen, chain, dag, habit, given; "layer1", "7 blocks"
+  std::string method, label;                    // none, sqrt, chen, chain, dag, hand, given; "layer1", "7 blocks"
   std::vector<Segment> segments;                // what Question::segments takes
   std::map<std::string, std::string> settings;  // of the process's environment; the rows that follow are with them
 #define ONNX_MEM_PLAN_PEAK(member, ...) int64_t member = 0;

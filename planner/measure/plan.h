@@ -65,7 +65,7 @@ struct PlannedSegment {
 
 struct ModulePlan {
   int64_t id = 0;
-  std::string method;  // "none", "sqrt", "chen", "chain", "dag", "habit", "given"
+  std::string method;  // "none", "sqrt", "chen", "chain", "dag", "hand", "given"
   std::string label;   // for people: "layer1", "7 blocks", "all stages"
   std::vector<PlannedSegment> segments;
   Settings settings = {};  // that the process needs for `measured` to hold

@@ -8,7 +8,7 @@ namespace onnx_mem {
 namespace {
 
 bool StaysWhenBeaten(const ModulePlan& plan) {
-  return plan.segments.empty() || plan.method == "habit" || plan.method == "given";
+  return plan.segments.empty() || plan.method == "hand" || plan.method == "given";
 }
 
 // Steps of a knee: how far a point lies below the straight line from the first to the last, in shares of both ranges.

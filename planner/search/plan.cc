@@ -31,7 +31,7 @@ absl::Status CheckMethod(const std::string& method) {
 std::vector<ModulePlan> Found(std::vector<ModulePlan> plans) {
   std::erase_if(plans, [](const ModulePlan& plan) { return plan.segments.empty() || plan.dominated; });
   for (ModulePlan& plan : plans) {
-    if (plan.method == "habit") plan.method = "dag";  // the other curve has its own
+    if (plan.method == "hand") plan.method = "dag";  // the other curve has its own
   }
   return plans;
 }

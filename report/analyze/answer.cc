@@ -36,8 +36,8 @@ std::string EdgeLine(std::string_view what, std::string_view none, std::string_v
                      const FittingBatch& edge, ByteUnit units) {
   if (edge.batch == 0) {
     const std::string least = over == kBatchAxis ? "one sample" : absl::StrFormat("%s %d", over, edge.next);
-    return absl::StrFormat("No %s is %s: %s %s %s", over, none, least,
-                           end.empty() ? "takes" : "may take", BeyondText(edge, units));
+    return absl::StrFormat("No %s is %s: %s %s %s", over, none, least, end.empty() ? "takes" : "may take",
+                           BeyondText(edge, units));
   }
   std::string line = absl::StrFormat("%s up to %s %d: %s%s", what, over, edge.batch, end,
                                      FormatBytesIn(edge.device_bytes.value_or(0), units));

@@ -68,7 +68,7 @@ Table RangeTable(const Report& report) {
                {"cause", "cause", ColumnKind::kWord},
                {"less_bytes", "low: less by", ColumnKind::kBytes},
                {"more_bytes", "high: more by", ColumnKind::kBytes},
-               {"told_by", "what tells it"}},
+               {"settled_by", "what settles it"}},
               {},
               3};
   table.has_total = false;

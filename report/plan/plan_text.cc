@@ -126,7 +126,7 @@ std::string CurveText(const Report& report, const Screen& screen) {
 std::string BeatenText(const PlanPart& part, const Screen& screen) {
   std::string text;
   for (const ModulePlan& custom : part.answer.plans) {
-    if (!custom.dominated || custom.method != "habit") continue;
+    if (!custom.dominated || custom.method != "hand") continue;
     const ModulePlan* better = nullptr;
     for (const ModulePlan& plan : part.answer.plans) {
       if (plan.dominated || BytesOf(part, plan.measured) > BytesOf(part, custom.measured)) continue;

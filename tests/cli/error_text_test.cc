@@ -18,6 +18,27 @@ TEST(ErrorText, HasWhatCodeAndWayOut) {
   EXPECT_EQ(ExitCodeOf(status), ExitCode::kCannot);
 }
 
+// No line is wider, and a shell takes the parts of a command as one.
+TEST(ErrorText, KeepsToTheWidth) {
+  Diagnostic error;
+  error.code = Code::kUnboundDim;
+  error.severity = Severity::kWarning;
+  error.message =
+      "dimensions without a size: sequence_length of 'input_ids', past_sequence_length of 'past_key_values'";
+  error.details = {
+      "way out: a size for each of them, with --dim once for each, or the whole shape with --input NAME=2x3",
+      "try: onnx-mem decoder.eval.ts.op17.onnx --gpu T4 -b 8 --dim past_sequence_length=496 "
+      "--dim sequence_length=16   # or other lengths, as the model will be used"};
+  EXPECT_EQ(ErrorText(error, 80),
+            "onnx-mem: warning: dimensions without a size: sequence_length of 'input_ids',\n"
+            "  past_sequence_length of 'past_key_values' [unbound-dim]\n"
+            "  way out: a size for each of them, with --dim once for each, or the whole shape\n"
+            "    with --input NAME=2x3\n"
+            "  try: onnx-mem decoder.eval.ts.op17.onnx --gpu T4 -b 8 \\\n"
+            "    --dim past_sequence_length=496 --dim sequence_length=16\n"
+            "      # or other lengths, as the model will be used\n");
+}
+
 TEST(ErrorText, TellsWarningsFromErrors) {
   Diagnostic warning;
   warning.code = Code::kBnFolded;

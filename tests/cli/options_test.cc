@@ -121,8 +121,8 @@ TEST(ParseOptions, SuggestsWhatWasMeant) {
 }
 
 TEST(ParseOptions, SaysWhatIsMissing) {
-  EXPECT_EQ(Refusal({"-b", "3"}), "no MODEL... given | try: onnx-mem MODEL...");
-  EXPECT_EQ(Refusal({"completion"}), "no bash|zsh|fish given | try: onnx-mem completion bash|zsh|fish");
+  EXPECT_EQ(Refusal({"-b", "3"}), "no MODEL... given | way out: onnx-mem MODEL...");
+  EXPECT_EQ(Refusal({"completion"}), "no bash|zsh|fish given | way out: onnx-mem completion bash|zsh|fish");
   EXPECT_EQ(Refusal({"m.onnx", "--batch"}), "--batch needs a value");
   EXPECT_EQ(Refusal({"check", "a.onnx", "b.onnx"}), "unexpected argument 'b.onnx'");
 }
@@ -133,15 +133,16 @@ TEST(ParseOptions, RefusesEmptyPartsOfValues) {
     EXPECT_EQ(Refusal({"m.onnx", option, ""}), std::string(option) + " needs a value");
   }
   EXPECT_EQ(Refusal({"m.onnx", "--segment", "layer1,"}),
-            "--segment: 'layer1,' has no name after a comma | try: names with one comma between two of them, as in "
-            "first,second");
+            "--segment: 'layer1,' has no name after a comma | way out: names with one comma between two of them, as "
+            "in first,second");
   EXPECT_EQ(Refusal({"m.onnx", "--gpu", ",T4"}),
-            "--gpu: ',T4' has no name before its comma | try: names with one comma between two of them, as in "
-            "first,second");
+            "--gpu: ',T4' has no name before its comma | way out: names with one comma between two of them, as "
+            "in first,second");
   EXPECT_EQ(Refusal({"m.onnx", "--no-rewrite", "gelu,,silu"}).substr(0, 34), "--no-rewrite: 'gelu,,silu' has no ");
-  EXPECT_EQ(Refusal({"m.onnx", "--dropout", "0.1:"}),
-            "--dropout: '0.1:' names no place behind its colon | try: --dropout 0.1 behind everything, or --dropout "
-            "0.1:attn behind what matches");
+  EXPECT_EQ(
+      Refusal({"m.onnx", "--dropout", "0.1:"}),
+      "--dropout: '0.1:' names no place behind its colon | try: ... --dropout 0.1   # behind everything; --dropout "
+      "0.1:attn: behind what matches");
   EXPECT_EQ(Parsed({"m.onnx", "--segment", "a, b"}).workload.run.segments[0].modules,
             (std::vector<std::string>{"a", "b"}));
 }
@@ -153,13 +154,28 @@ TEST(ParseOptions, NumbersOfOptimizersAreDecimal) {
   }
 }
 
+// What it takes is known of the versions whose sources and readings were looked at.
+TEST(ParseOptions, RefusesVersionsOfPyTorchThatAreNotKnown) {
+  for (const char* known : {"1.13", "1.13.1+cu117", "2.0", "2.15", "2.15.1"}) {
+    EXPECT_TRUE(Parsed({"m.onnx", "--torch", known}).workload.platform.torch) << known;
+  }
+  const auto [options, status] = ParseOptions({"m.onnx", "--torch", "0.1"});
+  EXPECT_FALSE(options.workload.platform.torch);
+  EXPECT_EQ(Refusal({"m.onnx", "--torch", "0.1"}),
+            "--torch: what PyTorch 0.1 takes is not known: versions 1.13 to 2.15 are | try: ... --torch 1.13   # the "
+            "nearest");
+  EXPECT_EQ(Refusal({"m.onnx", "--torch", "2.99"}),
+            "--torch: what PyTorch 2.99 takes is not known: versions 1.13 to 2.15 are | try: ... --torch 2.15   # the "
+            "nearest");
+}
+
 TEST(ParseOptions, RefusesWhatContradictsItself) {
   EXPECT_EQ(Refusal({"m.onnx", "--dtype", "fp16", "--amp", "bf16"}),
             "--dtype converts the weights and --amp keeps them in fp32: choose one");
   EXPECT_EQ(Refusal({"m.onnx", "-q", "-v"}), "-q and -v contradict each other");
   EXPECT_EQ(Refusal({"m.onnx", "-q", "-f", "json"}), "-q prints one line and --format json a report: choose one");
   EXPECT_EQ(Refusal({"m.onnx", "-b", "1,2", "--by", "layer"}),
-            "--by lists what one batch holds | try: a single --batch");
+            "--by lists what one batch holds | try: ... -b 1   # one batch");
   EXPECT_EQ(Refusal({"m.onnx", "--gpu", "T4", "--gpu-memory", "16GiB"}), "--gpu and --gpu-memory: choose one");
   EXPECT_EQ(Refusal({"m.onnx", "--plan", "p.json", "-m", "infer"}), "--plan is about training, and --mode is infer");
 }

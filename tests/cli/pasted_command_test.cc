@@ -26,6 +26,37 @@ TEST(WithCommands, AddsOptionsToTheCommandLineAsItWas) {
                                                      "why: MODEL is big"}));
 }
 
+std::string Pasted(const std::string& proposed, const std::vector<std::string>& words,
+                   const std::string& message = "") {
+  Diagnostic error;
+  error.message = message;
+  error.details = {"try: " + proposed};
+  return WithCommands(error, OptionsOf(words, "m.onnx")).details[0];
+}
+
+// Two values of an option that takes one, or a wrong one beside a right one, are refused or mean something else.
+TEST(WithCommands, AnOptionTakesThePlaceOfTheUsersOwn) {
+  EXPECT_EQ(Pasted("... -b 32   # one batch", {"plan", "m.onnx", "-b", "32,64", "--budget", "80%"}),
+            "try: onnx-mem plan m.onnx --budget 80% -b 32   # one batch");
+  EXPECT_EQ(Pasted("... -b 32", {"m.onnx", "--batch=32,64", "-q"}), "try: onnx-mem m.onnx -q -b 32");
+  EXPECT_EQ(Pasted("... -b 32", {"m.onnx", "-b32,64", "-q"}), "try: onnx-mem m.onnx -q -b 32");
+  EXPECT_EQ(Pasted("... --dim seq=8", {"m.onnx", "-d", "seq=7", "-d", "past=3"}),
+            "try: onnx-mem m.onnx -d past=3 --dim seq=8");
+  EXPECT_EQ(Pasted("... --gpu-memory 24GiB", {"m.onnx", "--gpu", "T5"}), "try: onnx-mem m.onnx --gpu-memory 24GiB");
+  EXPECT_EQ(Pasted("... --gpu 'A100 PCIe 40GB'", {"m.onnx", "--gpu", "A100"}, "--gpu: 'A100' names cards"),
+            "try: onnx-mem m.onnx --gpu 'A100 PCIe 40GB'");
+}
+
+TEST(WithCommands, OptionsThatAddUpStay) {
+  EXPECT_EQ(Pasted("... --no-rewrite silu", {"m.onnx", "--no-rewrite", "gelu", "-b", "4"}),
+            "try: onnx-mem m.onnx --no-rewrite gelu -b 4 --no-rewrite silu");
+}
+
+TEST(WithCommands, AModelKeepsItsSizes) {
+  EXPECT_EQ(Pasted("onnx-mem MODEL --by tensor", {"fit", "m.onnx", "-d", "seq=7", "--gpu", "T4"}),
+            "try: onnx-mem m.onnx -d seq=7 --by tensor");
+}
+
 TEST(WithCommands, OptionsStandBeforeTheEndOfAllOptions) {
   Diagnostic error;
   error.details = {"try: ... --dim seq=64   # or another length"};

@@ -35,7 +35,7 @@ int Ranges(const Json& report) {
       if (row["part"] != part) continue;
       EXPECT_GE(row["less_bytes"].get<int64_t>(), 0) << row;
       EXPECT_GE(row["more_bytes"].get<int64_t>(), 0) << row;
-      EXPECT_NE(row["told_by"], "");
+      EXPECT_NE(row["settled_by"], "");
       less += row["less_bytes"].get<int64_t>();
       more += row["more_bytes"].get<int64_t>();
       ++ranges;

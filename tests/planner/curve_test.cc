@@ -43,7 +43,7 @@ TEST(MakeCurve, KeepsWhatNothingBeats) {
 
 TEST(MakeCurve, KeepsConventionsAndMarksThem) {
   const auto curve =
-      MakeCurve({Plan("none", 100, 200, 0), Plan("all stages", 90, 190, 30, "habit"), Plan("a", 80, 180, 10)},
+      MakeCurve({Plan("none", 100, 200, 0), Plan("all stages", 90, 190, 30, "hand"), Plan("a", 80, 180, 10)},
                 BudgetLine::kLive, CostLine::kFlops);
   EXPECT_EQ(LabelsOf(curve), (Names{"none", "all stages!", "a"}));
 }
@@ -55,7 +55,7 @@ TEST(MakeCurve, NoneStaysWhenAPlanWithoutFlopsBeatsIt) {
 }
 
 TEST(LeastOf, IsNoConventionThatAnotherBeats) {
-  const auto curve = MakeCurve({Plan("none", 100, 200, 0), Plan("a", 80, 180, 10), Plan("all", 80, 180, 30, "habit")},
+  const auto curve = MakeCurve({Plan("none", 100, 200, 0), Plan("a", 80, 180, 10), Plan("all", 80, 180, 30, "hand")},
                                BudgetLine::kLive, CostLine::kFlops);
   EXPECT_EQ(LabelsOf(curve), (Names{"none", "a", "all!"}));
   EXPECT_EQ(LeastOf(curve).label, "a");
@@ -120,7 +120,7 @@ TEST(Choose, NothingOfNoMoreBytesCostsLess) {
   for (int trial = 0; trial < 2000; ++trial) {
     std::vector<ModulePlan> found = {Plan("none", 100, 120, 0)};
     for (int64_t i = below(12); i >= 0; --i) {
-      const char* const method = below(4) == 0 ? "habit" : below(6) == 0 ? "given" : "chain";
+      const char* const method = below(4) == 0 ? "hand" : below(6) == 0 ? "given" : "chain";
       found.push_back(Plan(absl::StrCat("p", i), 40 + below(60), 50 + below(80), below(50), method));
       Measured& m = found.back().measured;
       m.recompute_ns = below(50);

@@ -113,7 +113,8 @@ absl::Status NothingFrozen(const Lowered& lowered, const absl::flat_hash_map<Ten
     const std::string& module = path[path.size() - 2];
     if (std::find(names.begin(), names.end(), module) == names.end()) names.push_back(module);
   }
-  std::vector<std::string> details = {"way out: --freeze REGEX, or --lora RANK:REGEX, which freezes all but its adapters"};
+  std::vector<std::string> details = {
+      "way out: --freeze REGEX, or --lora RANK:REGEX, which freezes all but its adapters"};
   if (!names.empty()) {
     details = {absl::StrCat("try: ... --lora ", ShellWord(absl::StrCat("8:", absl::StrJoin(names, "|"))))};
   }

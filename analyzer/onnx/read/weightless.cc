@@ -183,7 +183,8 @@ absl::Status RestoreWeights(onnx::ModelProto& model, const std::string& path, st
       absl::StatusCode::kInvalidArgument, Code::kNoWeights,
       absl::StrCat("'", path, "' was saved without its weights, and their shapes are not in it either: ", unmade.size(),
                    unmade.size() == 1 ? " value" : " values", ", such as '", *weight, "'"),
-      {"way out: onnx_program.save(path, include_initializers=False, keep_initializers_as_inputs=True), which keeps the "
+      {"way out: onnx_program.save(path, include_initializers=False, keep_initializers_as_inputs=True), which keeps "
+       "the "
        "shapes",
        "way out: onnx_program.save(path, external_data=True): the second file, which holds the weights, need not be "
        "there"});

@@ -215,7 +215,7 @@ class Observer(TorchDispatchMode):
         schema = func._schema
         name = schema.name.removeprefix("aten::")
         if name in _REFUSED:
-            raise CannotRecord(f"{name} changes a tensor's storage; what it takes is not told by its lines")
+            raise CannotRecord(f"{name} changes a tensor's storage; its lines do not say what it takes")
         if name == "embedding" and torch.is_grad_enabled() and (len(args) > 4 and args[4] or kwargs.get("sparse")):
             raise CannotRecord("embedding with sparse=True gives sparse gradients, whose size depends on the data")
         if self.pending is None:
@@ -322,7 +322,7 @@ def _refuse_hooks(hooks: Any) -> NoReturn:
 def _refuse_results(flat: Any, train: bool) -> None:
     """Raises CannotRecord for results that forward has not computed yet, or that are not on the device."""
     if any(inspect.isgenerator(x) for x in flat):
-        raise CannotRecord("forward gives a generator, which computes only when it is asked")
+        raise CannotRecord("forward gives a generator, which computes only when it is read")
     tensors = [x for x in flat if isinstance(x, torch.Tensor)]
     refuse_what_is_strange(type(t) for t in tensors)
     if train and any(t.device.type == "cpu" and t.requires_grad for t in tensors):

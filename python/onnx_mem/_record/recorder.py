@@ -399,7 +399,7 @@ def _explained(error: Exception, mode: str, model: torch.nn.Module) -> CannotRec
     return CannotRecord(reason, mode, module, where)
 
 
-_HINTS = {"DataDependentOutputException": "a value of a tensor is asked for (item, int, bool or a branch on it)",
+_HINTS = {"DataDependentOutputException": "a value of a tensor is read (item, int, bool or a branch on it)",
           "DynamicOutputShapeException": "a shape depends on data"}
 # What the framework says where it does not know tensors without data -> what that means here.
 _MEANS = {"HigherOrderOperator (\\w+)": "{} is one operator over functions of Python, which no line of a record holds",

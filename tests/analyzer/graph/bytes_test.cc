@@ -138,7 +138,7 @@ TEST(ParseByteUnit, KnowsTheUnits) {
   EXPECT_EQ(*ParseByteUnit("MB"), ByteUnit::kMB);
   const Diagnostic error = DiagnosticOf(ParseByteUnit("XB").status());
   EXPECT_EQ(error.message, "'XB' is not a unit of memory");
-  EXPECT_EQ(error.details, std::vector<std::string>{"try: auto, B, KiB, MiB, GiB, TiB, KB, MB, GB, TB"});
+  EXPECT_EQ(error.details, std::vector<std::string>{"it is one of: auto, B, KiB, MiB, GiB, TiB, KB, MB, GB, TB"});
 }
 
 TEST(WithThousands, SeparatesGroupsOfThree) {

@@ -229,7 +229,7 @@ TEST(Recorded, RefusesASizeBetweenTheSteps) {
   }
   const absl::StatusOr<ImportedModel> between = ImportRecorded(ModelWith(kFree, {"seq"}), {.dims = {{"seq", 17}}});
   EXPECT_NE(between.status().message().find("seq = 16 + k * 8"), std::string::npos) << between.status();
-  EXPECT_EQ(DiagnosticOf(between.status()).details[0], "try: --dim seq=24, or a record made at 17");
+  EXPECT_EQ(DiagnosticOf(between.status()).details[0], "try: ... --dim seq=24   # or a record made at 17");
 }
 
 }  // namespace
