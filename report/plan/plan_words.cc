@@ -199,7 +199,7 @@ std::string CardText(const PlanPart& part, const Screen& screen) {
                                 ? "once a step, which takes time"
                                 : absl::StrFormat("%d times a step, which takes time", run.retries_per_step);
   return Sentence(
-      absl::StrFormat("On a card with %s and no more %s runs%s: PyTorch gives its cache back when memory is full, %s "
+      absl::StrFormat("A card of only %s runs %s%s: PyTorch gives its cache back when memory is full, %s "
                       "(-f json has its segments)",
                       FormatBytesIn(*part.request.budget_bytes, screen.units), Quoted(plan), ForMore(part, plan),
                       often),

@@ -252,17 +252,16 @@ const record::FreeSize* FreeSizeOf(const Graph& graph) {
 }
 
 std::optional<Diagnostic> FarFromWatched(const Graph& graph) {
-  if (FreeSizeOf(graph) == nullptr) return std::nullopt;
-  const record::FreeSize& free = *FreeSizeOf(graph);
-  const int64_t length = graph.record->place.length;
-  if (free.first <= length && length <= free.last) return std::nullopt;
+  const record::FreeSize* const free = FreeSizeOf(graph);
+  const int64_t length = free == nullptr ? 0 : graph.record->place.length;
+  if (free == nullptr || (free->first <= length && length <= free->last)) return std::nullopt;
   return Diagnostic{
       .code = Code::kRecordSizes,
       .severity = Severity::kNote,
-      .message = absl::StrCat("the model was watched at ", free.name, " = ", free.first, " to ", free.last, "; at ",
+      .message = absl::StrCat("the model was watched at ", free->name, " = ", free->first, " to ", free->last, "; at ",
                               length, " its sizes are taken to go on as they do there"),
       .details = {"why: code may branch on a length, at a window or at the longest position",
-                  absl::StrCat("way out: a record made at ", free.name, " = ", length)}};
+                  absl::StrCat("way out: a record made at ", free->name, " = ", length)}};
 }
 
 absl::StatusOr<Graph> GraphOfRecord(std::shared_ptr<const record::Record> record, const Bindings& bindings,
