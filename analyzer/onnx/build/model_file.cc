@@ -39,6 +39,7 @@
 #include "analyzer/onnx/read/weightless.h"
 #include "analyzer/onnx/rebatch/rebatch.h"
 #include "analyzer/record/decompress.h"
+#include "analyzer/record/lower_record.h"
 #include "analyzer/record/text.h"
 #include "analyzer/run/work.h"
 #include "google/protobuf/arena.h"
@@ -321,7 +322,7 @@ absl::StatusOr<ImportedModel> ModelFile::Impl::ImportRecord(const Bindings& bind
   ASSIGN_OR_RETURN(imported.graph, GraphOfRecord(record, bindings, info.path));
   imported.info.node_count = record::NumOperators(*record);
   imported.info.from_record = true;
-  if (record->free) imported.info.bound_dims = {{record->free->name, imported.graph.record->place.length}};
+  if (record->free) imported.info.bound_dims.emplace(record->free->name, imported.graph.record->place.length);
   if (std::optional<Diagnostic> far = FarFromWatched(imported.graph)) {
     imported.diagnostics.push_back(*std::move(far));
   }
