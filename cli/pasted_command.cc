@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_split.h"
 #include "analyzer/graph/suggest.h"
+#include "cli/commands/commands.h"
 #include "cli/options/option_table.h"
 
 namespace onnx_mem {
@@ -56,10 +57,24 @@ bool Yields(const WrittenOption& given, const WrittenOption& proposed, std::stri
   return of_a_name && KeyOf(given) == KeyOf(proposed);
 }
 
-// The user's command line with `more` behind it, but before a "--" that ends all options.
-std::string CommandLine(const std::vector<std::string>& arguments, std::string_view more, std::string_view message) {
+// Whether the user's command takes all that is proposed.
+bool TakesAll(std::string_view command, const std::vector<WrittenOption>& proposed) {
+  const CommandSet bit = CommandNamed(command)->bit;
+  return std::all_of(proposed.begin(), proposed.end(), [&](const WrittenOption& option) {
+    return option.row == nullptr || (option.row->commands & bit) != 0;
+  });
+}
+
+// The user's command line with `more` behind it, but before a "--" that ends all options; an analysis where the command
+// does not take what is proposed.
+std::string CommandLine(const Options& options, std::string_view more, std::string_view message) {
+  std::vector<std::string> arguments = options.arguments;
   const std::vector<std::string> words = absl::StrSplit(std::string(more), ' ', absl::SkipEmpty());
   const std::vector<WrittenOption> proposed = OptionsIn(words);
+  if (!TakesAll(options.command, proposed)) {
+    const auto command = std::find(arguments.begin(), arguments.end(), options.command);
+    if (command != arguments.end()) arguments.erase(command);
+  }
   std::string line = "onnx-mem";
   size_t end = 0;
   for (const WrittenOption& given : OptionsIn(arguments)) {
@@ -92,7 +107,7 @@ Diagnostic WithCommands(Diagnostic diagnostic, const Options& options) {
     if (line.starts_with(kMore)) {
       const size_t remark = std::min(line.find(kRemark), line.size());
       const std::string_view more = std::string_view(line).substr(kMore.size(), remark - kMore.size());
-      line = "try: " + CommandLine(options.arguments, more, diagnostic.message) + line.substr(remark);
+      line = "try: " + CommandLine(options, more, diagnostic.message) + line.substr(remark);
     } else if (line.starts_with(kCommand) && !model.empty()) {
       const size_t at = line.find(kModel);
       const size_t end = at + kModel.size();

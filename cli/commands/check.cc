@@ -139,7 +139,7 @@ void NameSizes(const Bindings& given, const Bindings& used, Diagnostic& note) {
 
 absl::StatusOr<Answer> RunCheck(const Options& given_options) {
   if (given_options.batches.size() > 1) {
-    return UsageError("check tells effects at one batch", {TryOneBatch(options)});
+    return UsageError("check tells effects at one batch", {TryOneBatch(given_options)});
   }
   ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> opened, ModelOf(given_options, {}, 0));
   Study study(opened);

@@ -81,7 +81,7 @@ absl::Status SetFsdp(std::string_view text, Options& options) {
 }
 
 absl::Status SetHsdp(std::string_view text, Options& options) {
-  constexpr std::string_view kExample = "--hsdp 2x8:'layers\\.\\d+'   # 2 copies, each over 8 ranks";
+  constexpr std::string_view kExample = "--hsdp 2x8   # 2 copies, each over 8 ranks";
   const std::string_view mesh = text.substr(0, text.find(':'));
   const size_t times = mesh.find('x');
   if (times == std::string_view::npos) {
@@ -236,7 +236,8 @@ absl::Status CheckLayout(const Options& options) {
   }
   RETURN_IF_ERROR(CheckPipeline(options));
   if (!IsTensorParallel(layout) && layout.tensor != TensorLayout()) {
-    return UsageError("--sequence-parallel and --loss-parallel are about --tp", {"try: ... --tp 2"});
+    return UsageError("--sequence-parallel and --loss-parallel are about --tp",
+                      {"way out: --tp T, and with --sequence-parallel --tp T:PLAN, a JSON file"});
   }
   if (options.workload.mode != Mode::kTraining || options.runtime == Runtime::kOnnxruntime) {
     return UsageError("steps over several cards are about training", {"try: ... --mode train"});

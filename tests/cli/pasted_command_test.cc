@@ -52,6 +52,17 @@ TEST(WithCommands, OptionsThatAddUpStay) {
             "try: onnx-mem m.onnx --no-rewrite gelu -b 4 --no-rewrite silu");
 }
 
+// check says what to try, and does not take every option itself.
+TEST(WithCommands, AnAnalysisTakesWhatTheCommandDoesNot) {
+  Options options = OptionsOf({"check", "m.onnx", "-b", "4"}, "m.onnx");
+  options.command = "check";
+  Diagnostic note;
+  note.details = {"try: ... --dropout 0.1", "try: ... --bn as-is"};
+  EXPECT_EQ(WithCommands(note, options).details,
+            (std::vector<std::string>{"try: onnx-mem m.onnx -b 4 --dropout 0.1",
+                                      "try: onnx-mem check m.onnx -b 4 --bn as-is"}));
+}
+
 TEST(WithCommands, AModelKeepsItsSizes) {
   EXPECT_EQ(Pasted("onnx-mem MODEL --by tensor", {"fit", "m.onnx", "-d", "seq=7", "--gpu", "T4"}),
             "try: onnx-mem m.onnx -d seq=7 --by tensor");

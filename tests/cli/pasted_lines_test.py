@@ -61,7 +61,6 @@ SITUATIONS = (
     f"onnx-mem {LENET} --fsdp two",
     f"onnx-mem {LENET} --hsdp 8",
     f"onnx-mem {LENET} --fsdp 8:",
-    f"onnx-mem {LENET} --sequence-parallel",
     f"onnx-mem {LENET} -m infer --ddp 8",
     f"onnx-mem {LENET} --fsdp 2 --reshard maybe",
     f"onnx-mem {LENET} -m train --for onnxruntime",
@@ -72,7 +71,6 @@ SITUATIONS = (
     f"onnx-mem compare {LENET} {RESNET} -b 2 --by op",
     f"onnx-mem {LENET} --freeze nothing_like_it",
     f"onnx-mem {LENET} --segment nothing_like_it",
-    f"onnx-mem {LENET} -b 8 -v",
 )
 
 
