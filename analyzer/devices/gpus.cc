@@ -152,7 +152,8 @@ bool IsCalled(const Gpu& gpu, const std::string& normalized) {
                      [&](const std::string& alias) { return Normalized(alias) == normalized; });
 }
 
-absl::Status UnknownGpu(std::string_view name) {
+// `else_try`: what to try beside names that are near.
+absl::Status UnknownGpu(std::string_view name, std::string_view else_try) {
   std::vector<std::string> known;
   std::map<std::string, std::string> display;
   for (const Gpu& gpu : Gpus()) {
@@ -163,7 +164,7 @@ absl::Status UnknownGpu(std::string_view name) {
   for (std::string& suggestion : near) suggestion = display[suggestion];
   std::vector<std::string> details;
   if (!near.empty()) details.push_back(absl::StrCat("did you mean: ", absl::StrJoin(near, ", "), "?"));
-  details.push_back("try: ... --gpu-memory 24GiB   # onnx-mem gpus lists the cards");
+  details.emplace_back(else_try);
   return ErrorStatus(absl::StatusCode::kNotFound, Code::kUnknownGpu,
                      absl::StrCat("unknown GPU '", absl::string_view(name.data(), name.size()), "'"), details);
 }
@@ -228,7 +229,7 @@ absl::StatusOr<Gpu> FindGpu(std::string_view name) {
   for (const Gpu& gpu : Gpus()) {
     if (IsCalled(gpu, wanted)) matches.push_back(&gpu);
   }
-  if (matches.empty()) return UnknownGpu(name);
+  if (matches.empty()) return UnknownGpu(name, "try: ... --gpu-memory 24GiB   # onnx-mem gpus lists the cards");
   const bool same_size = std::all_of(matches.begin(), matches.end(),
                                      [&](const Gpu* gpu) { return gpu->memory_mib == matches[0]->memory_mib; });
   if (!same_size) return AmbiguousGpu(name, matches);
@@ -261,7 +262,7 @@ absl::StatusOr<std::vector<Gpu>> GpusWith(std::string_view words) {
   for (const Gpu& gpu : Gpus()) {
     if (has(gpu.name) || std::any_of(gpu.aliases.begin(), gpu.aliases.end(), has)) found.push_back(gpu);
   }
-  if (found.empty()) return UnknownGpu(words);
+  if (found.empty()) return UnknownGpu(words, "try: onnx-mem gpus   # lists the cards");
   return found;
 }
 

@@ -45,6 +45,7 @@ SITUATIONS = (
     f"onnx-mem {LENET} -b 4 --gpu 'T4,A100'",
     f"onnx-mem {LENET} --gpu 'RTX 4091'",
     f"onnx-mem fit {LENET} --gpu NoSuchCard",
+    "onnx-mem gpus NoSuchCard",
     f"onnx-mem plan {LENET} -b 32,64 --budget 80%",
     f"onnx-mem plan {LENET} -b 32,64 --budget 100MiB",
     f"onnx-mem fit {LENET} --budget 50%",
