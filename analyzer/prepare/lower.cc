@@ -11,7 +11,6 @@
 #include "analyzer/assume/choices/unread_layers.h"
 #include "analyzer/exported/source_trace.h"
 #include "analyzer/exported/value_names.h"
-#include "analyzer/graph/assumed_operators.h"
 #include "analyzer/graph/bytes.h"
 #include "analyzer/graph/shape.h"
 #include "analyzer/graph/status_macros.h"
@@ -26,6 +25,7 @@
 #include "analyzer/lower/operators/residence.h"
 #include "analyzer/lower/operators/site.h"
 #include "analyzer/lower/operators/table.h"
+#include "analyzer/run/assumed_operators.h"
 #include "analyzer/run/limits.h"
 
 namespace onnx_mem {

@@ -1,4 +1,4 @@
-#include "analyzer/graph/assumed_operators.h"
+#include "analyzer/run/assumed_operators.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

@@ -1,6 +1,6 @@
 // What is reported for operators that no memory rule covers.
-#ifndef ONNX_MEM_ANALYZER_GRAPH_ASSUMED_OPERATORS_H_
-#define ONNX_MEM_ANALYZER_GRAPH_ASSUMED_OPERATORS_H_
+#ifndef ONNX_MEM_ANALYZER_RUN_ASSUMED_OPERATORS_H_
+#define ONNX_MEM_ANALYZER_RUN_ASSUMED_OPERATORS_H_
 
 #include <cstdint>
 #include <map>
@@ -16,4 +16,4 @@ Diagnostic AssumedOperators(const std::map<std::string, int64_t>& counts, std::s
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_ANALYZER_GRAPH_ASSUMED_OPERATORS_H_
+#endif  // ONNX_MEM_ANALYZER_RUN_ASSUMED_OPERATORS_H_
