@@ -12,7 +12,7 @@ set(layers analyzer/ops analyzer/graph analyzer/exported analyzer/run analyzer/c
     analyzer/assume/table analyzer/prepare analyzer/memory analyzer/snapshot analyzer/eager analyzer/allocators analyzer/devices analyzer/analysis analyzer/parallel analyzer/runtimes
     analyzer/study analyzer/check
     solver/problem solver/bound solver/exact solver/edit
-    solver/methods planner/measure planner/code planner/calls planner/search planner/advice
+    solver/methods planner/measure planner/code planner/calls planner/search planner/answer planner/advice
     report cli include library)
 set(below_analyzer/ops)
 set(below_analyzer/graph analyzer/ops)
@@ -56,7 +56,8 @@ set(below_planner/measure analyzer/ops analyzer/graph analyzer/run analyzer/memo
 set(below_planner/code ${below_planner/measure} planner/measure)
 set(below_planner/calls ${below_planner/code} solver/bound planner/code)
 set(below_planner/search ${below_planner/calls} planner/calls)
-set(below_planner/advice ${below_planner/search} planner/search)
+set(below_planner/answer ${below_planner/search} planner/search)
+set(below_planner/advice ${below_planner/answer} planner/answer)
 set(below_report ${below_planner/advice} analyzer/compare analyzer/snapshot planner/advice)
 set(below_cli ${below_report} report analyzer/check analyzer/eager include)
 # The public header and its table of options stand on nothing, so that they can be installed alone; the library asks as

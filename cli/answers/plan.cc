@@ -22,7 +22,7 @@
 #include "cli/options/option_values.h"
 #include "cli/present.h"
 #include "planner/code/emit_pytorch.h"
-#include "planner/search/largest_batch.h"
+#include "planner/answer/largest_batch.h"
 #include "report/analyze/report.h"
 #include "report/plan/plan_report.h"
 

@@ -6,8 +6,8 @@
 //   ["blocks"], an nn.ModuleList; a run with operators of its parent in between; nodes without a module:
 //                               only by editing forward
 //
-// The file shows data flow, not Python: that a run's modules are called with one tensor and the same further
-// arguments is checked again by the emitted code when the model runs (emit_pytorch.h).
+// The file shows data flow, not Python: that each of a run's modules is called on what the one before returned is
+// checked again by the emitted code when the model runs; further arguments may differ (emit_pytorch.h).
 #ifndef ONNX_MEM_PLANNER_CODE_WRAPPING_H_
 #define ONNX_MEM_PLANNER_CODE_WRAPPING_H_
 

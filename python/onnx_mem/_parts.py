@@ -226,8 +226,8 @@ class _Segment(TypedDict):
 
 
 class Segment(_Segment, total=False):
-    """Modules that run under one torch.utils.checkpoint call. keep: operators; in a plan of calls, of each kept call the
-    numbers of the results that are kept, and skip: the calls that do not run again."""
+    """Modules that run under one torch.utils.checkpoint call. keep: operators; in a plan of calls, of each kept call
+    the numbers of the results that are kept, and skip: the calls that do not run again."""
     keep: list[str] | dict[str, list[int]]
     skip: list[str]
     offload: str

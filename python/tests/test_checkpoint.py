@@ -278,9 +278,74 @@ def test_modules_of_a_loop_as_one():
     assert all(p.grad is None for p in model.parameters())
     model(x).sum().backward()
     assert same(plain, [p.grad for p in model.parameters()])
-    model.layers[2].register_forward_hook(lambda *a: None)
-    with pytest.raises(RuntimeError, match="hooks of these modules would see the wrong tensors"):
-        model(x)
+    seen = []
+    for layer in (*model.layers, *onnx_mem.restore(copy.deepcopy(model)).layers):
+        layer.register_forward_hook(lambda m, args, out: seen.append(out.detach().clone()))
+    model(x)
+    onnx_mem.restore(copy.deepcopy(model))(x)
+    assert same(seen[:4], seen[4:])
+
+
+class Scaled(nn.Module):
+    """Called with arguments of its own, returns a tuple."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc, self.drop = nn.Linear(6, 6), nn.Dropout(0.3)
+
+    def forward(self, x, *, mask, mode="plain"):
+        y = self.drop(torch.tanh(self.fc(x[0] if isinstance(x, tuple) else x))) * mask
+        return y if mode == "plain" else y.sin(), {"of": mode}
+
+
+class Mixed(nn.Module):
+    """A norm that takes one tensor, then blocks each with a mask and a flag of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm, self.blocks, self.head = nn.LayerNorm(6), nn.ModuleList(Scaled() for _ in range(3)), nn.Linear(6, 6)
+
+    def forward(self, x, masks):
+        x = self.norm(x)
+        for i, block in enumerate(self.blocks):
+            x, _ = block(x, mask=masks[i], mode="plain" if i % 2 else "sine")
+        return self.head(x)
+
+
+WAYS = [{}, {"keep": ["addmm"]}, {"keep": {}, "skip": []}, {"keep": {"blocks.1.fc:addmm#0": []}, "skip": []}]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("modules", [["norm", "blocks.0"], ["norm", "blocks.0", "blocks.1", "blocks.2", "head"],
+                                     ["blocks.1", "blocks.2"]])
+def test_each_module_of_a_run_has_its_own_arguments(modules, way):
+    if "blocks.1" not in modules and way.get("keep"):
+        way = {"keep": {"norm:aten.native_layer_norm.default#0": [1, 2]}, "skip": []}
+    torch.manual_seed(0)
+    model, x, masks = Mixed(), torch.randn(4, 6, requires_grad=True), torch.randn(3, 6)
+
+    def run(model, compiled=False):
+        torch._dynamo.reset()
+        torch.manual_seed(1)
+        x.grad = None
+        out = (torch.compile(model, backend="aot_eager") if compiled else model)(x, masks.clone())
+        out.pow(2).sum().backward()
+        return [out, x.grad, *(p.grad for p in model.parameters()), torch.get_rng_state()]
+    for compiled in (False, True)[:1 if way else 2]:    # compilers keep no calls
+        planned = onnx_mem.checkpoint(copy.deepcopy(model), [{"modules": modules, **way}])
+        assert same(run(copy.deepcopy(model), compiled), run(planned, compiled)), compiled
+
+
+def test_modules_of_a_run_that_do_not_follow_each_other_are_refused():
+    torch.manual_seed(0)
+    model, x, masks = Mixed(), torch.randn(4, 6), torch.randn(3, 6)
+    onnx_mem.checkpoint(model, [["norm", "blocks.1"]])
+    with pytest.raises(RuntimeError, match="norm, blocks.1 do not run one after another, each on what the one before"):
+        model(x, masks)
+    # A forward that ends within the run: what was kept is no whole segment.
+    onnx_mem.checkpoint(onnx_mem.restore(model), [{"modules": ["norm", "blocks.0"], "keep": {}, "skip": []}])
+    with pytest.raises(RuntimeError, match="segment that begins with norm has not run to its end"):
+        model.norm(x).sum().backward()
 
 
 def test_ways_of_naming_a_plan(tmp_path):

@@ -11,7 +11,7 @@
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/devices/verdict.h"
 #include "planner/measure/plan.h"
-#include "planner/search/largest_batch.h"
+#include "planner/answer/largest_batch.h"
 #include "report/analyze/limit.h"
 
 namespace onnx_mem {

@@ -1,4 +1,4 @@
-#include "planner/search/largest_batch.h"
+#include "planner/answer/largest_batch.h"
 
 #include <gtest/gtest.h>
 

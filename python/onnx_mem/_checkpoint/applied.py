@@ -7,6 +7,7 @@
 import contextlib
 import copyreg
 import functools
+import inspect
 import os
 import pickle
 import warnings
@@ -20,7 +21,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 _SEGMENT = "_onnx_mem_segment"    # of a planned module: its entry, or a list of those of its children's runs
-_CHAIN = "_onnx_mem_chain"        # of modules that are computed as one: all of them, in order
+_CHAIN = "_onnx_mem_chain"        # of modules that are one segment: all of them, in order
 _WAS_INPLACE = "_onnx_mem_inplace"
 _USED_CACHE = "_onnx_mem_use_cache"
 
@@ -142,7 +143,7 @@ def _check_sizes(known, entries):
 
 def _assigned(known, entries):
     """{module: (kind, value)}: how each entry is put on the model. A module alone is one call; of children of one
-    nn.Sequential the parent makes one; of other modules the first computes all, and the others hand its result on."""
+    nn.Sequential the parent makes one; of other modules the first one's call begins it, and the others' join it."""
     planned, runs = {}, {}
 
     def put(name, module, kind, value):
@@ -172,6 +173,7 @@ def _assigned(known, entries):
         elif len(names) == 1:
             put(names[0], modules[0], "module", value)
         else:
+            value["one_tensor"] = all(len(inspect.signature(m.forward).parameters) == 1 for m in modules)
             for i, (name, module) in enumerate(zip(names, modules)):
                 put(name, module, "follower" if i else "head", {**value, "chain": modules})
     for parent, value in runs.items():
@@ -205,8 +207,7 @@ def _check_can_be_planned(module, value):
 
 
 def _check_units(model, planned):
-    """FSDP gathers a unit's parameters where the unit is called. Of modules that are computed as one, all but the first
-    are not called."""
+    """FSDP gathers a unit's parameters where the unit is called; a second run of several modules calls none of them."""
     for module, (kind, value) in planned.items():
         if kind != "head":
             continue
@@ -339,29 +340,18 @@ def _run_of(children, segment, x):
     return _checkpointed(run, modules, segment, (x,), {})
 
 
-_HANDED_ON = weakref.WeakKeyDictionary()    # by the first module of a chain: what the last one must be called with
-
-
 def _run_head(self, inner, args, kwargs):
     if _as_it_is():
         return inner(self, *args, **kwargs)
     chain, segment = getattr(self, _CHAIN), getattr(self, _SEGMENT)
-    names = ", ".join(segment["modules"])
     if getattr(self, "_is_replica", False):
-        raise RuntimeError(f"{names} are computed as one, which DataParallel's replicas cannot be; use "
-                           "DistributedDataParallel, or a plan of single modules")
-    if any(m._forward_hooks or m._backward_hooks or (m._forward_pre_hooks and m is not self) for m in chain):
-        raise RuntimeError(f"{names} are computed as one, so hooks of these modules would see the wrong tensors; "
-                           "remove them, or use a plan of single modules")
-
-    def run(x, *args, **kwargs):
-        for module in chain:
-            _begin(module)
-            x = type(module)._onnx_mem_base.forward(module, x, *args, **kwargs)
-        return x
-    result = _checkpointed(run, list(chain), segment, args, kwargs)
-    if not torch.compiler.is_compiling():
-        _HANDED_ON[self] = (weakref.ref(result), args[1:], kwargs)
+        raise RuntimeError(f"{', '.join(segment['modules'])} are computed as one, which DataParallel's replicas cannot "
+                           "be; use DistributedDataParallel, or a plan of single modules")
+    if torch.compiler.is_compiling():
+        return _run_compiled(self, inner, args, kwargs)
+    call = _Joined(chain)
+    result = _checkpointed(functools.partial(call.run, inner), chain, segment, args, kwargs, call)
+    call.hand_on(result)
     return result
 
 
@@ -369,17 +359,93 @@ def _run_follower(self, inner, args, kwargs):
     if _as_it_is():
         return inner(self, *args, **kwargs)
     if torch.compiler.is_compiling():
+        return _run_compiled(self, inner, args, kwargs)
+    handed = (getattr(t, _HANDED, None) for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor))
+    call = next((h[0] for h in handed if h is not None and h[0].next() is self), None)
+    if call is None:
+        raise RuntimeError(f"{', '.join(getattr(self, _SEGMENT)['modules'])} do not run one after another, each on "
+                           "what the one before returned; checkpoint this run of modules where forward calls them")
+    return call.join(self, inner, args, kwargs)
+
+
+def _run_compiled(self, inner, args, kwargs):
+    """A compiler does not see what the others will be called with. Modules that take one tensor are called with that;
+    each of others is a call of checkpoint of its own."""
+    segment, chain = getattr(self, _SEGMENT), getattr(self, _CHAIN)
+    one = segment["one_tensor"]
+    if one and self is not chain[0]:
         return args[0]
-    chain = getattr(self, _CHAIN)
-    result, args_0, kwargs_0 = _HANDED_ON.get(chain[0], (lambda: None, (), {}))
-    same = len(args) == 1 + len(args_0) and result() is args[0] and kwargs.keys() == kwargs_0.keys()
-    same = same and all(a is b for a, b in zip(args[1:], args_0)) and all(kwargs[k] is kwargs_0[k] for k in kwargs)
-    if not same:
-        raise RuntimeError(f"{', '.join(getattr(self, _SEGMENT)['modules'])} do not run one after another on the same "
-                           "arguments; checkpoint this run of modules where forward calls them")
-    if self is chain[-1]:
-        del _HANDED_ON[chain[0]]
-    return args[0]
+
+    def run(*args, **kwargs):
+        result = inner(self, *args, **kwargs)
+        for module in chain[1:] if one else ():
+            result = type(module)._onnx_mem_base.forward(module, result)
+        return result
+    return _checkpointed(run, chain, segment, args, kwargs)
+
+
+_HANDED = "_onnx_mem_handed"    # of a tensor that one module of a chain hands to the next: (their call, which result)
+
+
+class _Handed:
+    def __init__(self, result):
+        self.result = result
+
+
+class _Joined:
+    """One call of checkpoint around modules that forward calls one after another, each with arguments of its own. The
+    call of the first begins it, and the calls of the others join it; the second run repeats all of them."""
+
+    def __init__(self, chain):
+        self.chain, self.calls, self.first = chain, [], None    # calls: of all but the first
+        self.hooks, self.marks = None, {}    # of checkpoint, and what it sets on them while they are in place
+
+    def next(self):
+        return self.chain[len(self.calls) + 1]
+
+    def run(self, inner, *args, **kwargs):
+        if not self.calls:    # the first run, or one after which none came
+            self.hooks = torch._C._autograd._top_saved_tensors_default_hooks(True)
+            self.marks = dict(vars(self.hooks[0]))
+        result = inner(self.chain[0], *args, **kwargs)
+        for module, (flat, spec) in zip(self.chain[1:], self.calls):
+            results = tree_leaves(result)
+            flat = [results[t.result] if isinstance(t, _Handed) else t for t in flat]
+            args, kwargs = tree_unflatten(flat, spec)
+            del result, results, flat
+            result = type(module)._onnx_mem_base.forward(module, *args, **kwargs)
+        return result
+
+    def join(self, module, inner, args, kwargs):
+        flat, spec = tree_flatten((args, kwargs))
+        self.calls.append(([self.taken(t) for t in flat], spec))
+        del flat
+        self.first.now = [module]
+        of_pack = vars(self.hooks[0])
+        of_pack.update(self.marks)
+        try:
+            with torch.autograd.graph.saved_tensors_hooks(*self.hooks), self.first:
+                result = inner(module, *args, **kwargs)
+        finally:
+            of_pack.pop("_user_hooks", None)
+        self.hand_on(result)
+        return result
+
+    def taken(self, t):
+        handed = getattr(t, _HANDED, None) if isinstance(t, torch.Tensor) else None
+        if handed is None or handed[0] is not self:
+            return t
+        delattr(t, _HANDED)
+        return _Handed(handed[1])
+
+    def hand_on(self, result):
+        if len(self.calls) + 1 == len(self.chain):
+            self.hooks, self.marks = None, {}    # they hold what holds this
+            self.first.finish()
+            return
+        for i, t in enumerate(tree_leaves(result)):
+            if isinstance(t, torch.Tensor):
+                setattr(t, _HANDED, (self, i))
 
 
 def _run_offloaded(self, inner, args, kwargs):
@@ -397,8 +463,8 @@ _RUNS = {"module": _run_module, "children": _run_children, "head": _run_head, "f
          "offload": _run_offloaded}
 
 
-def _checkpointed(run, modules, segment, args, kwargs):
-    """`run`, which calls `modules`, in one checkpoint call."""
+def _checkpointed(run, modules, segment, args, kwargs, joined=None):
+    """`run`, which calls `modules`, in one checkpoint call. `joined`: what calls all but the first of them later."""
     # Arguments as they were at the first run: a dense block appends to the list that it hands to its layers.
     args, kwargs = [_unshared(arg) for arg in args], {key: _unshared(arg) for key, arg in kwargs.items()}
     options = {"use_reentrant": False, "preserve_rng_state": segment["preserve_rng_state"]}
@@ -410,12 +476,18 @@ def _checkpointed(run, modules, segment, args, kwargs):
                 for overload in packet.overloads()]
     # A compiler sees the whole step: there no second run writes a buffer, and of contexts it knows those that keep
     # results of whole operators. Of a segment with kept calls it keeps nothing.
-    if not torch.compiler.is_compiling():
-        make = _call_contexts if by_call else _contexts
-        options["context_fn"] = functools.partial(make, modules, segment, keep, [*args, *kwargs.values()])
-    elif keep and not by_call:
-        options["context_fn"] = functools.partial(torch.utils.checkpoint.create_selective_checkpoint_contexts, keep)
-    return torch.utils.checkpoint.checkpoint(run, *args, **options, **kwargs)
+    if torch.compiler.is_compiling():
+        if keep and not by_call:
+            options["context_fn"] = functools.partial(torch.utils.checkpoint.create_selective_checkpoint_contexts, keep)
+        return torch.utils.checkpoint.checkpoint(run, *args, **options, **kwargs)
+    make = _call_contexts if by_call else _contexts
+    first, second = make(modules, segment, keep, [*args, *kwargs.values()])
+    if joined is not None:
+        joined.first, first.now = first, modules[:1]
+    result = torch.utils.checkpoint.checkpoint(run, *args, **options, **kwargs, context_fn=lambda: (first, second))
+    if joined is None:
+        first.finish()
+    return result
 
 
 def _unshared(value):
@@ -425,10 +497,10 @@ def _unshared(value):
 def _contexts(modules, segment, keep, inputs):
     """What the first run and the second run under."""
     first, second = _FirstRun(modules, segment, inputs), _SecondRun(modules)
-    if keep:
-        keeps, kept = torch.utils.checkpoint.create_selective_checkpoint_contexts(keep)
-        first, second = _Together(first, keeps), _Together(second, kept)
-    return first, second
+    if not keep:
+        return _First(modules, first), second
+    keeps, kept = torch.utils.checkpoint.create_selective_checkpoint_contexts(keep)
+    return _First(modules, first, keeps), _Together(second, kept)
 
 
 class _Together:
@@ -445,6 +517,25 @@ class _Together:
         return self.stack.__exit__(*error)
 
 
+class _First(_Together):
+    """What a first run runs under: once, or once for each of the modules that make it one after another, which are
+    `now` then."""
+
+    def __init__(self, modules, *contexts):
+        super().__init__(*contexts)
+        self.now = modules
+
+    def __enter__(self):
+        for context in self.contexts:
+            context.now = self.now
+        super().__enter__()
+
+    def finish(self):
+        for context in self.contexts:
+            if isinstance(context, (_FirstRun, _FirstCalls)):
+                context.finish()
+
+
 _SEEN = weakref.WeakSet()    # modules whose first run has been looked at
 
 
@@ -452,38 +543,41 @@ class _FirstRun:
     """Refuses, in forward, what a second run would compute differently: the segment writes its input or a buffer."""
 
     def __init__(self, modules, segment, inputs):
-        self.modules, self.segment, self.inputs = modules, segment, inputs
-
-    def __enter__(self):
-        self.hooks, self.before = [], []
-        if all(module in _SEEN for module in self.modules):
+        self.modules, self.segment, self.hooks, self.tensors = modules, segment, [], []
+        self.seen = all(module in _SEEN for module in modules)
+        if self.seen:
             return
-        self.tensors = [("its input", t) for t in _tensors(self.inputs)]
-        inputs = {t.untyped_storage()._cdata for _, t in self.tensors}
-        for module in self.modules:
+        self.tensors = [("its input", t) for t in _tensors(inputs)]
+        self.inputs = {t.untyped_storage()._cdata for _, t in self.tensors}
+        for module in modules:
             for name, m in module.named_modules():
-                if getattr(m, "inplace", False) is True:
-                    self.hooks.append(m.register_forward_pre_hook(functools.partial(self.keep_input, inputs)))
                 own = ("running_mean", "running_var", "num_batches_tracked") if _has_statistics(m) else ()
                 self.tensors += [(f"the buffer {name}.{b}", t) for b, t in m._buffers.items()
                                  if t is not None and b not in own]
         self.before = [_version(t) for _, t in self.tensors]
 
-    def keep_input(self, inputs, module, args):
-        if any(t.untyped_storage()._cdata in inputs for t in _tensors(args)):
+    def __enter__(self):
+        for module in () if self.seen else self.now:
+            self.hooks += [m.register_forward_pre_hook(self.keep_input) for m in module.modules()
+                           if getattr(m, "inplace", False) is True]
+
+    def keep_input(self, module, args):
+        if any(t.untyped_storage()._cdata in self.inputs for t in _tensors(args)):
             _not_in_place(self.segment["modules"][0], module)
 
-    def __exit__(self, kind, *error):
+    def __exit__(self, *error):
         for hook in self.hooks:
             hook.remove()
-        if kind is None and self.before:
-            for (name, t), version in zip(self.tensors, self.before):
-                if _version(t) != version:
-                    ends = self.segment["modules"][::len(self.modules) - 1 or 1]
-                    raise RuntimeError(f"the segment {' to '.join(ends)} writes over {name}: a second run would start "
-                                       "from something else; leave this segment out of the plan")
-            _SEEN.update(self.modules)
-        self.tensors, self.inputs = [], []
+        self.hooks = []
+
+    def finish(self):
+        for (name, t), version in zip(self.tensors, self.before if self.tensors else []):
+            if _version(t) != version:
+                ends = self.segment["modules"][::len(self.modules) - 1 or 1]
+                raise RuntimeError(f"the segment {' to '.join(ends)} writes over {name}: a second run would start "
+                                   "from something else; leave this segment out of the plan")
+        _SEEN.update(self.modules)
+        self.tensors = []
 
 
 def _tensors(value):
@@ -535,7 +629,6 @@ _ON_CPU = {    # what the CPU runs in place of an operator of the GPU; results 0
 }
 _FOUND = weakref.WeakKeyDictionary()    # by a segment's first module: {a first run: (calls that run again,
                                         # calls whose results are not kept after all)}
-_RUNNING = []                           # first runs that are under way
 
 
 def _own_calls(entry, names):
@@ -570,14 +663,9 @@ def _place_in(modules, path, text):
 
 
 def _call_contexts(modules, segment, keep, inputs):
-    call = {"kept": {}, "ops": [], "casts": [], "again": frozenset(), "states": {}, "name": segment["modules"][0]}
-    first = _Together(_FirstRun(modules, segment, inputs), _FirstCalls(modules, keep, call))
+    call = {"kept": {}, "ops": [], "casts": [], "again": None, "states": {}, "name": segment["modules"][0]}
+    first = _First(modules, _FirstRun(modules, segment, inputs), _FirstCalls(modules, keep, call))
     return first, _SecondCalls(call)
-
-
-def _begin(module):
-    for run in _RUNNING[-1:]:
-        run.begin(module)
 
 
 @functools.lru_cache(None)
@@ -653,24 +741,23 @@ class _FirstCalls(TorchDispatchMode):
     def __init__(self, modules, keep, call):
         super().__init__()
         self.modules, self.keep, self.call = modules, keep, call
-
-    def __enter__(self):
         self.counts, self.found, self.hooks = {}, set(), []
         self.storages, self.reads, self.touches, self.views, self.results = {}, [], [], [], []
         self.made, self.kept_storages, self.saved = {}, set(), set()    # made: by which call
-        self.places, self.touched = {}, {}
-        for i, module in enumerate(self.modules):
+        self.places, self.touched, self.saving = {}, {}, None
+        for i, module in enumerate(modules):
             for path, m in module.named_modules():
                 self.places.setdefault(m, (i, path))
+
+    def __enter__(self):
+        for module in self.now:
+            for m in module.modules():
                 self.hooks.append(m.register_forward_pre_hook(lambda m, args: self.stack.append(m)))
                 self.hooks.append(m.register_forward_hook(lambda m, args, out: self.leave(m), always_call=True))
-        self.stack = [self.modules[0]]
-        self.watch_saved()
-        _RUNNING.append(self)
+        self.stack = [self.now[0]]
+        if self.saving is None:
+            self.watch_saved()
         return super().__enter__()
-
-    def begin(self, module):
-        self.stack = [module]
 
     def leave(self, module):
         if len(self.stack) > 1 and self.stack[-1] is module:
@@ -686,6 +773,7 @@ class _FirstCalls(TorchDispatchMode):
             return pack(t)
         self.saving = torch.autograd.graph.saved_tensors_hooks(note, unpack)
         self.saving.__enter__()
+        self.watches = True
 
     def storage(self, t):
         """A number for the storage of `t` that no other has while this run lasts."""
@@ -749,14 +837,17 @@ class _FirstCalls(TorchDispatchMode):
         self.found.add(hit)
         return None if hit is None else self.keep[hit]
 
-    def __exit__(self, kind, *error):
-        super().__exit__(kind, *error)
-        _RUNNING.remove(self)
-        self.saving.__exit__(kind, *error)
+    def __exit__(self, *error):
+        super().__exit__(*error)
+        if self.watches:    # those who join bring its hooks along
+            self.saving.__exit__(*error)
+            self.watches = False
         for hook in self.hooks:
             hook.remove()
-        if kind is None:
-            self.settle()
+        self.hooks = []
+
+    def finish(self):
+        self.settle()
         self.places, self.storages, self.saved = {}, {}, set()
 
     def settle(self):
@@ -834,6 +925,9 @@ class _SecondCalls(TorchDispatchMode):
         self.call = call
 
     def __enter__(self):
+        if self.call["again"] is None:
+            raise RuntimeError(f"the segment that begins with {self.call['name']} has not run to its end: its modules "
+                               "were not all called")
         self.order = iter([(i, op) for i, op in enumerate(self.call["ops"]) if op is not None])
         self.casts = list(self.call["casts"])
         return super().__enter__()

@@ -1,6 +1,6 @@
 // What is proven about an answer: that nothing less is possible, how far the chosen plan is from it, why there is none.
-#ifndef ONNX_MEM_PLANNER_SEARCH_ANSWER_PROOF_H_
-#define ONNX_MEM_PLANNER_SEARCH_ANSWER_PROOF_H_
+#ifndef ONNX_MEM_PLANNER_ANSWER_ANSWER_PROOF_H_
+#define ONNX_MEM_PLANNER_ANSWER_ANSWER_PROOF_H_
 
 #include <string_view>
 
@@ -22,4 +22,4 @@ absl::Status ProveAnswer(const PlanRequest& request, const Accountant& accountan
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_PLANNER_SEARCH_ANSWER_PROOF_H_
+#endif  // ONNX_MEM_PLANNER_ANSWER_ANSWER_PROOF_H_

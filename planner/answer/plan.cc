@@ -8,11 +8,11 @@
 #include "absl/strings/str_join.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
+#include "planner/answer/answer_proof.h"
+#include "planner/answer/one_class.h"
 #include "planner/measure/accountant.h"
 #include "planner/measure/effort.h"
-#include "planner/search/answer_proof.h"
 #include "planner/search/curve.h"
-#include "planner/search/one_class.h"
 #include "planner/search/proof.h"
 #include "planner/search/proposals.h"
 

@@ -1,7 +1,7 @@
 // The plans of one class, that of a request's granularity: candidates, profile, one proposal after another, local
 // search; then the curve, measured plan by plan, and the proof.
-#ifndef ONNX_MEM_PLANNER_SEARCH_ONE_CLASS_H_
-#define ONNX_MEM_PLANNER_SEARCH_ONE_CLASS_H_
+#ifndef ONNX_MEM_PLANNER_ANSWER_ONE_CLASS_H_
+#define ONNX_MEM_PLANNER_ANSWER_ONE_CLASS_H_
 
 #include <vector>
 
@@ -19,4 +19,4 @@ absl::StatusOr<PlanAnswer> PlanOneClass(const PlanRequest& request, Accountant& 
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_PLANNER_SEARCH_ONE_CLASS_H_
+#endif  // ONNX_MEM_PLANNER_ANSWER_ONE_CLASS_H_

@@ -1,7 +1,7 @@
 // The largest batch that a checkpoint plan brings within a budget, the largest without one, and the largest that is not
 // proven impossible.
-#ifndef ONNX_MEM_PLANNER_SEARCH_LARGEST_BATCH_H_
-#define ONNX_MEM_PLANNER_SEARCH_LARGEST_BATCH_H_
+#ifndef ONNX_MEM_PLANNER_ANSWER_LARGEST_BATCH_H_
+#define ONNX_MEM_PLANNER_ANSWER_LARGEST_BATCH_H_
 
 #include <cstdint>
 #include <optional>
@@ -38,4 +38,4 @@ std::optional<SmallerBatch> FindSmallerBatch(Study& study, const Workload& workl
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_PLANNER_SEARCH_LARGEST_BATCH_H_
+#endif  // ONNX_MEM_PLANNER_ANSWER_LARGEST_BATCH_H_

@@ -1,4 +1,4 @@
-#include "planner/search/answer_proof.h"
+#include "planner/answer/answer_proof.h"
 
 #include <algorithm>
 #include <optional>

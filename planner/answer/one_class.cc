@@ -1,0 +1,223 @@
+#include "planner/answer/one_class.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "analyzer/analysis/segments.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/graph/status_macros.h"
+#include "planner/answer/answer_proof.h"
+#include "planner/answer/curve_plans.h"
+#include "planner/answer/near_plans.h"
+#include "planner/calls/call_class.h"
+#include "planner/calls/skipped_calls.h"
+#include "planner/measure/accountant.h"
+#include "planner/measure/candidates.h"
+#include "planner/measure/effort.h"
+#include "planner/measure/moves.h"
+#include "planner/measure/profile.h"
+#include "planner/search/curve.h"
+#include "planner/search/exact.h"
+#include "planner/search/front.h"
+#include "planner/search/proof.h"
+#include "planner/search/tries.h"
+
+namespace onnx_mem {
+namespace {
+
+class ModelPlanner {
+ public:
+  // `others`: plans for the curve that were found and measured elsewhere. What `accountant` has done so far takes
+  // nothing from the effort; it and `prover` outlive this.
+  ModelPlanner(const PlanRequest& request, Accountant& accountant, const Prover& prover, std::vector<ModulePlan> others)
+      : request_(request),
+        accountant_(accountant),
+        prover_(prover),
+        done_before_(accountant.work() - 1),  // the step without a plan counts each time
+        effort_(request_, accountant_, done_before_),
+        plans_(std::move(others)) {}
+
+  absl::StatusOr<PlanAnswer> Plan() {
+    ASSIGN_OR_RETURN(const CandidateSet candidates, Candidates());
+    std::optional<CallClass> calls;
+    if (request_.granularity == Granularity::kCall) {
+      calls = Calls(candidates);
+      if (!calls) return WithoutCalls();
+      profile_ = calls->profile;
+    } else {
+      ASSIGN_OR_RETURN(profile_,
+                       MakeProfile(accountant_, candidates, [&] { return effort_.Left(0.4); }, request_.negligible));
+    }
+    if (profile_.added_up > 0) {
+      not_searched_.push_back(absl::StrCat("what ", profile_.added_up, " of ", candidates.list.size(),
+                                           " candidates free, measured one by one"));
+    }
+    Exact exact =
+        calls ? Exact(profile_, std::move(calls->limits), std::move(calls->proven)) : Exact(prover_, profile_);
+    Front front(accountant_, profile_, request_.budget_line);
+    RETURN_IF_ERROR(front.Try({}, "none"));
+    Tries tries(request_, accountant_, prover_, profile_, done_before_, effort_);
+    RETURN_IF_ERROR(calls ? tries.TryCalls(exact, front) : tries.TryProposals(exact, front));
+    RETURN_IF_ERROR(AddPlans(front));
+    Note(candidates);
+    PlanAnswer answer = Answer(tries);
+    if (request_.plans_alone || request_.for_finer) {
+      NameSettings(answer);
+      answer.status = answer.chosen ? PlanStatus::kFeasible : PlanStatus::kNotFound;
+      return answer;
+    }
+    RETURN_IF_ERROR(Prove(exact, answer));
+    RETURN_IF_ERROR(AddNearPlans(request_, accountant_, profile_, front, answer));
+    NameSettings(answer);
+    return answer;
+  }
+
+ private:
+  // What is proven is so of second runs: where modules go to the host, of the best plan without.
+  absl::Status Prove(const Exact& exact, PlanAnswer& answer) {
+    const std::optional<size_t> chosen = answer.chosen;
+    if (!chosen || answer.plans[*chosen].measured.host_bytes == 0)
+      return ProveAnswer(request_, accountant_, prover_, exact, answer);
+    answer.chosen.reset();
+    for (size_t i = 0; i < answer.plans.size(); ++i) {
+      const ModulePlan& plan = answer.plans[i];
+      const bool fits =
+          !request_.budget_bytes || BytesOn(request_.budget_line, plan.measured) <= *request_.budget_bytes;
+      if (plan.measured.host_bytes > 0 || !fits) continue;
+      if (!answer.chosen || plan.measured.slowdown < answer.plans[*answer.chosen].measured.slowdown) answer.chosen = i;
+    }
+    RETURN_IF_ERROR(ProveAnswer(request_, accountant_, prover_, exact, answer));
+    answer.chosen = chosen;
+    answer.status = PlanStatus::kFeasible;
+    answer.infeasible_class.clear();
+    answer.optimal_class.clear();
+    answer.optimal = false;
+    answer.gap = 0;
+    if (answer.class_bound) answer.class_bound->gap = 0;
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<CandidateSet> Candidates() const {
+    return OfThePlans(FindCandidates(accountant_.lowered(), request_.granularity));
+  }
+
+  // Without those that overlap what the user's code checkpoints already.
+  absl::StatusOr<CandidateSet> OfThePlans(CandidateSet set) const {
+    ASSIGN_OR_RETURN(const std::vector<eager::NodeRange> own,
+                     SegmentRanges(accountant_.lowered().graph, accountant_.workload().run));
+    std::erase_if(set.list, [&](const Candidate& c) {
+      return std::any_of(own.begin(), own.end(),
+                         [&](const auto& range) { return range.first <= c.last && c.first <= range.last; });
+    });
+    return set;
+  }
+
+  std::optional<CallClass> Calls(const CandidateSet& modules) {
+    const auto limits_of = [&](const std::vector<Candidate>& ranges) { return prover_.LimitSegments(ranges); };
+    return FindCallClass(accountant_, prover_.trace(), limits_of, modules, request_.cost_line);
+  }
+
+  // Plans of whole modules answer where there is no class of plans per call.
+  absl::StatusOr<PlanAnswer> WithoutCalls() {
+    PlanRequest coarser = request_;
+    coarser.granularity = Granularity::kModule;
+    return ModelPlanner(coarser, accountant_, prover_, std::move(plans_)).Plan();
+  }
+
+  absl::Status AddPlans(const Front& front) {
+    CurvePlans plans(request_, accountant_, profile_, std::move(plans_));
+    RETURN_IF_ERROR(plans.Add(front));
+    if (!request_.given.empty()) RETURN_IF_ERROR(plans.AddGiven());
+    if (request_.offload) {
+      ASSIGN_OR_RETURN(const CandidateSet places, OfThePlans(FindPlaces(accountant_.lowered())));
+      RETURN_IF_ERROR(plans.AddMixed(front, MovesOf(places, prover_.trace())));
+    }
+    plans_ = plans.Take();
+    return absl::OkStatus();
+  }
+
+  // Plans were measured with the request's allocator, but for the one that is offered with another.
+  void NameSettings(PlanAnswer& answer) const {
+    const Workload& made_for = accountant_.workload();
+    const auto name = [&](ModulePlan& plan, std::string_view allocator) {
+      plan.settings = SettingsOf(allocator, AllocatorVariable(made_for.platform.Torch()));
+      NameSkipped(accountant_.lowered().graph, prover_.trace().calls, plan);
+    };
+    for (ModulePlan& plan : answer.plans) name(plan, made_for.allocator);
+    if (answer.fits_but_fragments) name(*answer.fits_but_fragments, made_for.allocator);
+    if (answer.on_such_a_card) name(answer.on_such_a_card->plan, made_for.allocator);
+    if (answer.with_expandable_segments) name(*answer.with_expandable_segments, kExpandable);
+  }
+
+  // What was requested is not what the answer means then.
+  void NoteGiven(PlanAnswer& answer) const {
+    const ModulePlan* chosen = Chosen(answer);
+    if (request_.given.empty() || (chosen != nullptr && chosen->method == "given")) return;
+    answer.diagnostics.push_back({.code = Code::kPlanOverLimit,
+                                  .severity = Severity::kWarning,
+                                  .message = chosen == nullptr
+                                                 ? "the given plan does not keep the limits"
+                                                 : "the given plan does not keep the limits: another one is chosen"});
+  }
+
+  void Note(const CandidateSet& candidates) {
+    if (!candidates.by_module) {
+      notes_.push_back({.code = Code::kNoModules,
+                        .message = "the file does not tell modules: segments are runs of nodes between points that one "
+                                   "tensor crosses"});
+    }
+    if (profile_.candidates.empty()) {
+      notes_.push_back({.code = Code::kNothingToCheckpoint,
+                        .message = "no module of this model frees memory when it is checkpointed"});
+    }
+    if (!candidates.called_twice.empty()) {
+      notes_.push_back({.code = Code::kSharedModule,
+                        .count = static_cast<int64_t>(candidates.called_twice.size()),
+                        .message = absl::StrCat("called more than once, so left out: ",
+                                                absl::StrJoin(candidates.called_twice, ", "))});
+    }
+  }
+
+  PlanAnswer Answer(Tries& tries) {
+    PlanAnswer answer;
+    const Enacted& baseline = accountant_.baseline();
+    answer.baseline_forward_flops = baseline.forward_flops;
+    answer.baseline_backward_flops = baseline.backward_flops;
+    answer.plans = MakeCurve(std::move(plans_), request_.budget_line, request_.cost_line);
+    for (const ModulePlan& plan : answer.plans) {
+      if (plan.segments.empty()) answer.baseline = plan.measured;
+    }
+    answer.chosen = Choose(answer.plans, request_);
+    answer.context_bytes = accountant_.LeastDeviceBytes(0);
+    answer.method_results = tries.TakeResults();
+    answer.not_searched = std::move(not_searched_);
+    for (std::string& what : tries.TakeNotSearched()) answer.not_searched.push_back(std::move(what));
+    answer.left_negligible = profile_.left_negligible;
+    answer.diagnostics = baseline.diagnostics;
+    answer.diagnostics.insert(answer.diagnostics.end(), notes_.begin(), notes_.end());
+    NoteGiven(answer);
+    return answer;
+  }
+
+  const PlanRequest& request_;
+  Accountant& accountant_;
+  const Prover& prover_;
+  int64_t done_before_;
+  Effort effort_;
+  Profile profile_;
+  std::vector<ModulePlan> plans_;
+  std::vector<Diagnostic> notes_;
+  std::vector<std::string> not_searched_;
+};
+
+}  // namespace
+
+absl::StatusOr<PlanAnswer> PlanOneClass(const PlanRequest& request, Accountant& accountant, const Prover& prover,
+                                        std::vector<ModulePlan> others) {
+  return ModelPlanner(request, accountant, prover, std::move(others)).Plan();
+}
+
+}  // namespace onnx_mem
