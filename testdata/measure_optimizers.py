@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes testdata/measured/optimizers.json: what optimizer.step() of PyTorch keeps and what it needs while it runs.
 
-usage: measure_optimizers.py      (needs torch, torchvision and, for 8-bit Adam, bitsandbytes; no GPU)
+usage: measure_optimizers.py      (needs torch, torchvision, transformers and bitsandbytes; no GPU)
 
 Every storage that an operator makes inside step() is followed from birth to death (TorchDispatchMode and a finalizer
 per storage), on real CPU tensors: the optimizers run the same Python code on every device. On a GPU foreach is the
@@ -10,21 +10,23 @@ default and has to be asked for here. Each figure is of one network's parameters
   state_bytes       storages that the optimizer holds after the step, step counters included
   first_peak_bytes  peak of live bytes in step 1, the state that appears in it included
   peak_bytes        peak of live bytes in step 2, the state included
+
+muon is torch.optim.Muon of the matrices and then torch.optim.AdamW of all else, which Muon refuses. Paged state lies
+outside of the allocator, in memory that CUDA moves: here it is NumPy's, from as many elements on as in bitsandbytes.
 """
 import gc
 import json
 import pathlib
 import weakref
 
+import bitsandbytes
+import numpy
 import torch
+import transformers
+from bitsandbytes.optim.optimizer import Optimizer2State
 from torch import nn
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves
-
-try:
-    import bitsandbytes
-except ImportError:
-    bitsandbytes = None
 
 HERE = pathlib.Path(__file__).resolve().parent
 FORMS = {"foreach": {"foreach": True}, "for-loop": {"foreach": False}, "fused": {"fused": True}}
@@ -82,7 +84,8 @@ def mlp():
 
 def networks():
     import torchvision
-    return {"mlp": mlp(), "mlp_fp16": mlp().half(), "resnet18": torchvision.models.resnet18(),
+    # The one without a name is not kept: a first step makes what all later ones of the process find.
+    return {"": mlp(), "mlp": mlp(), "mlp_fp16": mlp().half(), "resnet18": torchvision.models.resnet18(),
             "tied_transformer": TiedTransformer()}
 
 
@@ -106,16 +109,65 @@ def optimizers():
                                ("amsgrad", optim.Adam, {"amsgrad": True}), ("rmsprop", optim.RMSprop, {}),
                                ("adagrad", optim.Adagrad, {})):
         yield name + " weight-decay", cls, options | decay
-    if bitsandbytes is not None:
-        yield "adam8bit", bitsandbytes.optim.Adam8bit, None
+    yield "muon", muon, {"forms": ("foreach", "for-loop")}
+    yield "adafactor-hf", hugging_face_adafactor, None
+    for name, cls in (("adam8bit", "Adam8bit"), ("lion", "Lion"), ("lion8bit", "Lion8bit"),
+                      ("paged-adam", "PagedAdam32bit"), ("paged-adam8bit", "PagedAdam8bit"),
+                      ("paged-lion", "PagedLion32bit"), ("paged-lion8bit", "PagedLion8bit")):
+        yield name, of_bitsandbytes(getattr(bitsandbytes.optim, cls)), None
+
+
+class Both:
+    """Two optimizers whose steps come one after the other."""
+
+    def __init__(self, *members):
+        self.members = members
+
+    @property
+    def state(self):
+        return {parameter: state for member in self.members for parameter, state in member.state.items()}
+
+    def step(self):
+        for member in self.members:
+            member.step()
+
+
+def muon(parameters, **how):
+    matrices = [p for p in parameters if p.ndim == 2]
+    return Both(optim.Muon(matrices), optim.AdamW([p for p in parameters if p.ndim != 2], **how))
+
+
+def hugging_face_adafactor(parameters):
+    """As the Trainer makes it."""
+    return transformers.Adafactor(parameters, lr=1e-3, scale_parameter=False, relative_step=False)
+
+
+def of_bitsandbytes(cls):
+    class OnCard(cls):
+        """The tables of 8-bit state are made on the host, and those that the state needs copied to the card."""
+
+        def fill_qmap(self):
+            with _disable_current_modes():
+                super().fill_qmap()
+            for name in ("dynamic", "udynamic") if isinstance(self, Optimizer2State) else ("dynamic",):
+                self.name2qmap[name] = self.name2qmap[name].clone()
+
+        def get_state_buffer(self, p, dtype=torch.float32):
+            if not self.is_paged or p.numel() < 1e5:
+                return torch.zeros_like(p, dtype=dtype)
+            width = torch.empty((), dtype=dtype).element_size()
+            with _disable_current_modes():
+                return torch.from_numpy(numpy.zeros(p.numel() * width, numpy.uint8)).view(dtype).view(p.shape)
+    return OnCard
 
 
 def state_bytes(optimizer):
     seen = {}
     for state in optimizer.state.values():
-        for value in state.values():
+        for name, value in state.items():
             if torch.is_tensor(value):
-                seen[value.untyped_storage()._cdata] = value.untyped_storage().nbytes()
+                paged = value.numel() >= 1e5 and name in ("state1", "state2") and optimizer.is_paged
+                seen[value.untyped_storage()._cdata] = 0 if paged else value.untyped_storage().nbytes()
     return sum(seen.values())
 
 
@@ -146,14 +198,17 @@ def measure(parameters, make):
 def main():
     torch.manual_seed(0)
     out = {"torch": torch.__version__.split("+")[0], "made": "2026-11-21", "device": "cpu, real tensors",
-           "bitsandbytes": getattr(bitsandbytes, "__version__", None), "networks": {}, "steps": []}
+           "bitsandbytes": bitsandbytes.__version__, "networks": {}, "steps": []}
     for network, module in networks().items():
         named = list(module.named_parameters())
         out["networks"][network] = [{"name": name, "dtype": str(p.dtype).removeprefix("torch."), "shape": list(p.shape)}
                                     for name, p in named]
         parameters = [p for _, p in named]
         for name, cls, options in optimizers():
+            options = dict(options) if options is not None else None
             forms = FORMS if options is not None else {"foreach": {}}
+            if options:
+                forms = {form: forms[form] for form in options.pop("forms", forms)}
             for form, how in forms.items():
                 try:
                     given = {**(options or {}), **how}
@@ -162,6 +217,8 @@ def main():
                     print(network, name, form, "not there:", str(error)[:90])
                     continue
                 out["steps"].append({"network": network, "optimizer": name, "implementation": form} | figures)
+    del out["networks"][""]
+    out["steps"] = [step for step in out["steps"] if step["network"]]
     lists = {key: ",\n    ".join(json.dumps(row) for row in out[key]) for key in ("steps",)}
     networks_text = ",\n    ".join(f"{json.dumps(name)}: [\n      " + ",\n      ".join(json.dumps(p) for p in ps) + "]"
                                    for name, ps in out["networks"].items())

@@ -70,6 +70,8 @@ struct Step {
   // chooses, and all that it tries before it knows the fastest.
   int64_t chosen_workspace_bytes = 0;
   int64_t tried_workspace_bytes = 0;
+  // Tensors that its kernel makes on a card for its own run, a block each: in no storage that the framework sees.
+  std::vector<int64_t> kernel_takes;
   friend bool operator==(const Step&, const Step&) = default;
 };
 

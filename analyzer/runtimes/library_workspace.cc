@@ -19,6 +19,7 @@ const CardKind kWidestCard = {"NVIDIA", "Hopper", 9};
 
 LibraryCase CaseOf(const CublasWorkspace& workspace) {
   LibraryCase one;
+  one.kernels = true;
   (workspace.resident ? one.kept_bytes : one.product_bytes) = workspace.bytes;
   if (!workspace.resident) one.biased_bytes = workspace.bytes;
   return one;
@@ -71,6 +72,8 @@ std::vector<Requested> WorkspacesOf(const MemoryProgram& program, const LibraryC
                           : of.convolutions == Convolutions::kChosen ? run.chosen_workspace_bytes
                                                                      : run.tried_workspace_bytes;
     if (bytes > 0) requested.push_back({bytes, step, next, false, "cuDNN workspace"});
+    if (!of.kernels) continue;
+    for (const int64_t taken : run.kernel_takes) requested.push_back({taken, step, next, false, "kernel's own"});
   }
   return requested;
 }

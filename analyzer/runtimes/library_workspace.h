@@ -1,5 +1,5 @@
-// What PyTorch's allocators hand out beside tensors: the workspaces of cuBLAS and cuDNN (engine/workspace.h), for
-// whoever replays or bounds a step.
+// What PyTorch's allocators hand out beside the tensors of a step: the workspaces of cuBLAS and cuDNN
+// (engine/workspace.h), and what a kernel on a card makes for its own run; for whoever replays or bounds a step.
 //
 //   step         0 addmm   1 relu    2 mm'     3 addmm      step 2 is backward's, which has a thread and a handle of
 //   PyTorch 2.15 |=======|           |=======| |=======|    its own
@@ -26,6 +26,7 @@ struct LibraryCase {
   int64_t biased_bytes = 0;   // of one that adds a bias in the same call
   int64_t kept_bytes = 0;     // of each handle, from its first product on
   enum class Convolutions : uint8_t { kNone, kChosen, kTried } convolutions = Convolutions::kNone;
+  bool kernels = false;  // with what the framework's kernels make for their own run (Step::kernel_takes)
   friend bool operator==(const LibraryCase&, const LibraryCase&) = default;
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyzer/analysis/analysis.h"
+#include "analyzer/analysis/recorded_step.h"
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/run/work.h"
@@ -41,6 +42,12 @@ absl::StatusOr<std::vector<Card>> TargetsOf(const Options& options) {
   if (!targets.empty()) return targets;
   return UsageError("fit needs a card",
                     {"try: ... --gpu 'RTX 4090'   # or --gpu-memory 24GiB; onnx-mem gpus lists cards"});
+}
+
+// A record of a whole training step has no inference.
+absl::StatusOr<Mode> ModeOfFile(Study& study, const Workload& workload) {
+  ASSIGN_OR_RETURN(const Shared<ImportedModel> model, study.Import(workload.bindings));
+  return workload.mode == Mode::kBoth && IsRecordedStep(model->graph) ? Mode::kTraining : workload.mode;
 }
 
 std::vector<Mode> PartsOf(Mode mode) {
@@ -176,6 +183,7 @@ absl::StatusOr<Answer> AnswerFit(const Options& given, const OpenModels& open) {
   if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
   Study study(file);
   workload.bindings = WithBatchOption(study, workload.bindings);
+  ASSIGN_OR_RETURN(workload.mode, ModeOfFile(study, workload));
   const Axis axis = AxisNamed(options.over);
   ASSIGN_OR_RETURN(Report report, StartReport(study, options, axis, workload));
   if (const auto note = RuntimeNote(given, options, {file}, {""})) report.notes.push_back(*note);

@@ -53,6 +53,10 @@ void Recorder::MayTake(const WorkspaceBound& bound) {
   program_.steps[current_step()].tried_workspace_bytes = bound.tried_bytes;
 }
 
+void Recorder::KernelTakes(std::vector<int64_t> bytes) {
+  if (!muted_ && !program_.steps.empty()) program_.steps[current_step()].kernel_takes = std::move(bytes);
+}
+
 BufferId Recorder::Begin(int64_t bytes, const Dims& dims, DType dtype) {
   Buffer buffer;
   buffer.category = context_.recompute ? Category::kTransientActivations : CategoryOf(context_.phase);

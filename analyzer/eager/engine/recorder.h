@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "analyzer/eager/engine/tensor.h"
@@ -49,6 +50,8 @@ class Recorder {
 
   // What the library's kernels may ask of the allocator while the current step runs.
   void MayTake(const WorkspaceBound& bound);
+  // What the framework's own kernel on a card makes for its run, a block each.
+  void KernelTakes(std::vector<int64_t> bytes);
 
   // The current step begins to move bytes between device and host.
   void AddLinkBytes(int64_t bytes) { program_.steps[current_step()].link_bytes += bytes; }

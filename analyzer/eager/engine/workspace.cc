@@ -65,7 +65,35 @@ int64_t SpectraBytes(const ConvolutionSizes& sizes) {
   return Saturated({Sum({tiles(sizes.large), tiles(sizes.small), filters}), kTileBytes});
 }
 
+// A number for each image and channel, or group.
+int64_t PerImage(const GroupNormKernel& norm, int64_t parts) {
+  const int64_t width = IsHalf(norm.dtype) ? kFloatBytes : RowOf(norm.dtype).bits / 8;
+  return Saturated({norm.dims[0], parts, width});
+}
+
+// A kernel of their own, which folds nothing into coefficients of channels.
+bool HasOnePosition(const GroupNormKernel& norm) { return Positions(norm.dims) == 1; }
+
 }  // namespace
+
+std::vector<int64_t> ForwardTakes(const GroupNormKernel& norm) {
+  std::vector<int64_t> takes;
+  if (norm.dims.size() < 2) return takes;
+  if (IsHalf(norm.dtype)) takes.assign(2, PerImage(norm, norm.groups));
+  const bool affine = norm.weight || norm.bias;
+  if (affine && !HasOnePosition(norm)) takes.insert(takes.end(), 2, PerImage(norm, norm.dims[1]));
+  return takes;
+}
+
+std::vector<int64_t> BackwardTakes(const GroupNormKernel& norm, bool of_input) {
+  std::vector<int64_t> takes;
+  if (norm.dims.size() < 2) return takes;
+  if (!HasOnePosition(norm)) takes.assign(2, PerImage(norm, norm.dims[1]));
+  if (!of_input) return takes;
+  takes.insert(takes.end(), 2, PerImage(norm, norm.groups));
+  if (!HasOnePosition(norm) && norm.weight) takes.push_back(PerImage(norm, norm.dims[1]));
+  return takes;
+}
 
 Product ProductOf(const Step& step) {
   if (step.op == kBiasedProduct) return Product::kBiased;

@@ -49,6 +49,18 @@ struct WorkspaceBound {
 //   their spectra, in tiles of 32x32                  FFT_TILING: dense, kernels up to 32x32; when benchmarked
 WorkspaceBound ConvolutionWorkspace(const ConvolutionSizes& sizes);
 
+// A group norm, whose kernel on a card makes tensors for its own run (aten/src/ATen/native/cuda/group_norm_kernel.cu):
+// in none that autograd or the CPU's kernel has, and in max_memory_allocated().
+struct GroupNormKernel {
+  Dims dims;  // of its input
+  int64_t groups = 1;
+  DType dtype = DType::kFloat32;
+  bool weight = false, bias = false;
+};
+// Bytes of each in the order in which they are made. Sums and coefficients of half inputs are float32.
+std::vector<int64_t> ForwardTakes(const GroupNormKernel& norm);                  // mean_acc, rstd_acc; a, b
+std::vector<int64_t> BackwardTakes(const GroupNormKernel& norm, bool of_input);  // ds, db; of an input: c2, c3, c1
+
 }  // namespace onnx_mem
 
 #endif  // ONNX_MEM_ANALYZER_EAGER_ENGINE_WORKSPACE_H_

@@ -92,8 +92,12 @@ void EnactGroupNorm(Machine& m, const Call& call, Outputs& out) {
   node.Save(x);
   node.Save(weight);
   out[0] = m.New("native_group_norm", x->dims, x->dtype, ImageStrides(x->dims, SuggestsChannelsLast(*x)));
+  const int64_t group_count = IntAttribute(call.node, "groups", 1);
+  const GroupNormKernel kernel{
+      .dims = x->dims, .groups = group_count, .dtype = x->dtype, .weight = weight != nullptr, .bias = bias != nullptr};
+  m.recorder().KernelTakes(ForwardTakes(kernel));
   const bool mixed = weight != nullptr && weight->dtype != x->dtype;
-  const Dims groups{x->dims[0], IntAttribute(call.node, "groups", 1)};
+  const Dims groups{x->dims[0], group_count};
   std::vector<TensorRef> statistics;
   for (int i = 0; i < 2; ++i) {
     statistics.push_back(m.Allocate(groups, mixed ? DType::kFloat32 : x->dtype));
@@ -101,8 +105,9 @@ void EnactGroupNorm(Machine& m, const Call& call, Outputs& out) {
   }
   GiveStatistics(statistics, out);
   node.Output(out[0]);
-  node.Formula([g = GradientsOf(*x, LikeStrides(*x), weight)](Backward& b) {
+  node.Formula([g = GradientsOf(*x, LikeStrides(*x), weight), kernel](Backward& b) {
     NormBackward(b, "native_group_norm_backward", g);
+    b.m.recorder().KernelTakes(BackwardTakes(kernel, /*of_input=*/b.needs(0)));
   });
 }
 

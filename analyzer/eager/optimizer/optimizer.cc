@@ -1,7 +1,6 @@
 #include "analyzer/eager/optimizer/optimizer.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 #include <optional>
@@ -9,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/eager/optimizer/optimizer_step.h"
+#include "analyzer/eager/optimizer/optimizer_table.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/suggest.h"
 #include "analyzer/memory/timeline.h"
@@ -17,112 +17,19 @@
 namespace onnx_mem {
 namespace {
 
-// State of one parameter, one entry per tensor that the optimizer keeps: bytes, and the name it has in state_dict().
-struct StateTensor {
-  std::string_view name;
-  int64_t bytes;
-};
-using StateFn = std::vector<StateTensor> (*)(const TrainedParameter&);
-
-constexpr int64_t kStepScalarBytes = 4;
-
-std::vector<StateTensor> NoState(const TrainedParameter&) { return {}; }
-std::vector<StateTensor> Momentum(const TrainedParameter& p) { return {{"momentum_buffer", p.bytes}}; }
-std::vector<StateTensor> TwoMoments(const TrainedParameter& p) {
-  return {{"step", kStepScalarBytes}, {"exp_avg", p.bytes}, {"exp_avg_sq", p.bytes}};
-}
-std::vector<StateTensor> ThreeMoments(const TrainedParameter& p) {
-  return {{"step", kStepScalarBytes}, {"exp_avg", p.bytes}, {"exp_avg_sq", p.bytes}, {"max_exp_avg_sq", p.bytes}};
-}
-std::vector<StateTensor> SquareAverage(const TrainedParameter& p) {
-  return {{"step", kStepScalarBytes}, {"square_avg", p.bytes}};
-}
-std::vector<StateTensor> SquareAverageAndMomentum(const TrainedParameter& p) {
-  return {{"step", kStepScalarBytes}, {"square_avg", p.bytes}, {"momentum_buffer", p.bytes}};
-}
-std::vector<StateTensor> SquareAverageAndMean(const TrainedParameter& p) {
-  return {{"step", kStepScalarBytes}, {"square_avg", p.bytes}, {"grad_avg", p.bytes}};
-}
-std::vector<StateTensor> SumOfSquares(const TrainedParameter& p) {
-  return {{"step", kStepScalarBytes}, {"sum", p.bytes}};
-}
-
-// torch/optim/_adafactor.py: a row and a column of second moments for matrices, a full one for vectors.
-std::vector<StateTensor> Factored(const TrainedParameter& p) {
-  if (p.dims.size() < 2) return {{"step", kStepScalarBytes}, {"variance", p.bytes}};
-  const FactorBytes factors = FactorsOf(p);
-  return {{"step", kStepScalarBytes}, {"row_var", factors.rows}, {"col_var", factors.columns}};
-}
-
-// bitsandbytes/optim/optimizer.py (0.50): two bytes of state per element in blocks of 256 with an fp32 maximum each;
-// tensors below 4,096 elements keep fp32 state.
-constexpr int64_t kSmallestEightBit = 4096;
-std::vector<StateTensor> EightBitMoments(const TrainedParameter& p) {
-  constexpr int64_t kBlock = 256;
-  if (p.elements < kSmallestEightBit) return {{"state1", 4 * p.elements}, {"state2", 4 * p.elements}};
-  const int64_t maxima = (p.elements + kBlock - 1) / kBlock * 4;
-  return {{"state1", p.elements}, {"state2", p.elements}, {"absmax1", maxima}, {"absmax2", maxima}};
-}
-
-// Passes: how often a step reads or writes as many bytes as the trained parameters have, one operator of the
-// framework's loop after another (_multi_tensor_adam: lerp 3, mul 2, addcmul 3, sqrt 2, div 2, add 2, addcdiv 4).
-struct OptimizerRow {
-  std::string_view name;
-  std::string_view description;
-  StateFn state;
-  StepFn foreach;
-  StepFn for_loop;
-  int passes;
-  bool has_fused = false;
-  bool state_at_construction = false;
-  std::string_view also = "";  // other names of it, separated by spaces
-};
-
-constexpr auto kOptimizers = std::to_array<OptimizerRow>({
-    {"adafactor", "factored second moments", Factored, ForeachAdafactor, LoopAdafactor, 16},
-    {"adagrad", "sum of squares, from construction on", SumOfSquares, ForeachAdagrad, LoopRootOfSquares, 13, true,
-     true},
-    {"adam", "two moments", TwoMoments, ForeachAdam, LoopAdam, 18, true},
-    {"adam8bit", "two moments of one byte (bitsandbytes)", EightBitMoments, NoTemporaries, NoTemporaries, 4},
-    {"adamw", "two moments, decoupled weight decay", TwoMoments, ForeachAdamW, LoopAdamW, 20, true},
-    {"amsgrad", "Adam with a third moment", ThreeMoments, ForeachAdam, LoopAdam, 21, true},
-    {"momentum", "SGD with momentum", Momentum, ForeachMomentum, LoopMomentum, 8, true, false, "sgd-momentum sgdm"},
-    {"nesterov", "SGD with Nesterov momentum", Momentum, ForeachMomentum, LoopNesterov, 11, true, false,
-     "sgd-nesterov"},
-    {"none", "no optimizer: forward and backward only", NoState, NoTemporaries, NoTemporaries, 0},
-    {"rmsprop", "one moment", SquareAverage, ForeachRmsProp, LoopRootOfSquares, 13},
-    {"rmsprop-centered", "one moment and the mean gradient", SquareAverageAndMean, ForeachRmsProp, LoopRootOfSquares,
-     17},
-    {"rmsprop-momentum", "one moment and momentum", SquareAverageAndMomentum, ForeachRmsProp, LoopRootOfSquares, 16},
-    {"sgd", "no state", NoState, ForeachSgd, LoopSgd, 3, true},
-});
-
-const OptimizerRow* FindRow(std::string_view name) {
-  auto it = std::find_if(kOptimizers.begin(), kOptimizers.end(), [&](const auto& row) { return row.name == name; });
-  return it == kOptimizers.end() ? nullptr : &*it;
-}
-
-// The row that someone means by "AdamW", "torch.optim.SGD" or "sgd_momentum".
-const OptimizerRow* RowOfWord(std::string_view word) {
-  constexpr std::string_view kModule = "torch.optim.";
-  if (word.starts_with(kModule)) word.remove_prefix(kModule.size());
-  const auto means = [&](const OptimizerRow& row) { return SameWord(word, row.name) || HasWord(row.also, word); };
-  const auto it = std::find_if(kOptimizers.begin(), kOptimizers.end(), means);
-  return it == kOptimizers.end() ? nullptr : &*it;
-}
-
 std::vector<StateTensor> StateOf(const Optimizer& optimizer, const OptimizerRow* row, const TrainedParameter& p) {
   if (row != nullptr) return row->state(p);
   return {{"state", std::llround(optimizer.bytes_per_parameter * static_cast<double>(p.elements))}};
 }
 
-// State that belongs to no parameter: two tables of 256 numbers say what 8-bit Adam's bytes stand for.
+// State that belongs to no parameter: tables of 256 numbers say what a quantized state's bytes stand for.
 std::vector<StateTensor> SharedState(const OptimizerRow* row, const std::vector<TrainedParameter>& parameters) {
-  if (row == nullptr || row->state != EightBitMoments) return {};
-  const bool needed = std::any_of(parameters.begin(), parameters.end(),
-                                  [](const TrainedParameter& p) { return p.elements >= kSmallestEightBit; });
-  if (!needed) return {};
-  return {{"qmap1", 1024}, {"qmap2", 1024}};
+  constexpr std::string_view kNames[] = {"qmap1", "qmap2"};
+  if (row == nullptr || row->tables == 0) return {};
+  if (std::none_of(parameters.begin(), parameters.end(), IsEightBit)) return {};
+  std::vector<StateTensor> tables;
+  for (int i = 0; i < row->tables; ++i) tables.push_back({kNames[i], 1024});
+  return tables;
 }
 
 // The temporaries at the peak of a step, beside all of its state. Where state grows within the loop, part of it is
@@ -205,7 +112,7 @@ StepId AddOptimizerStep(MemoryProgram& program, std::string op) {
 
 std::vector<std::string> OptimizerNames() {
   std::vector<std::string> names;
-  for (const OptimizerRow& row : kOptimizers) names.emplace_back(row.name);
+  for (const OptimizerRow& row : OptimizerRows()) names.emplace_back(row.name);
   return names;
 }
 
@@ -224,7 +131,7 @@ absl::Status CheckImplementation(const Optimizer& optimizer) {
     return absl::OkStatus();
   }
   std::vector<std::string> fused;
-  for (const OptimizerRow& other : kOptimizers) {
+  for (const OptimizerRow& other : OptimizerRows()) {
     if (other.has_fused) fused.emplace_back(other.name);
   }
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,

@@ -107,6 +107,12 @@ FactorBytes FactorsOf(const TrainedParameter& p) {
           eager::Quotient(p.elements, rows * columns) * width};
 }
 
+FactorBytes FloatFactorsOf(const TrainedParameter& p) {
+  TrainedParameter in_float = p;
+  in_float.bytes = 4 * p.elements;
+  return FactorsOf(in_float);
+}
+
 void NoTemporaries(Parameters, const StepOptions&, StepLocals&) {}
 
 void ForeachSgd(Parameters parameters, const StepOptions& options, StepLocals& locals) {

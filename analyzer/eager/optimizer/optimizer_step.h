@@ -77,6 +77,12 @@ void LoopAdamW(Parameters, const StepOptions&, StepLocals&);
 void LoopRootOfSquares(Parameters, const StepOptions&, StepLocals&);  // RMSprop, Adagrad
 void LoopAdafactor(Parameters, const StepOptions&, StepLocals&);
 
+// Those that have one form (more_steps.cc); Muon's is followed by AdamW's step in either.
+void LoopAdafactorFloat(Parameters, const StepOptions&, StepLocals&);  // transformers
+void ForeachMuon(Parameters, const StepOptions&, StepLocals&);
+void LoopMuon(Parameters, const StepOptions&, StepLocals&);
+bool IsOfMuon(const TrainedParameter& parameter);
+
 // Adafactor's factors of a matrix: one number per row, one per column, one in all (over the last two dimensions).
 struct FactorBytes {
   int64_t rows = 0;
@@ -84,6 +90,7 @@ struct FactorBytes {
   int64_t mean = 0;
 };
 FactorBytes FactorsOf(const TrainedParameter& parameter);
+FactorBytes FloatFactorsOf(const TrainedParameter& parameter);  // each number in float32
 
 }  // namespace onnx_mem
 

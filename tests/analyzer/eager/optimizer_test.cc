@@ -144,6 +144,15 @@ TEST(OptimizerTest, ANumberIsBytesOfStatePerParameter) {
   EXPECT_FALSE(ParseOptimizer("adma").ok());
 }
 
+TEST(ParseOptimizerTest, NamesAreThoseOfTheLibrariesAndOfTheTrainer) {
+  const std::pair<const char*, const char*> names[] = {
+      {"torch.optim.Muon", "muon"},           {"AdamW8bit", "adam8bit"},
+      {"adamw_bnb_8bit", "adam8bit"},         {"PagedAdamW32bit", "paged-adam"},
+      {"paged_adamw_8bit", "paged-adam8bit"}, {"lion_32bit", "lion"},
+      {"PagedLion8bit", "paged-lion8bit"},    {"lion_8bit", "lion8bit"}};
+  for (const auto& [word, name] : names) EXPECT_EQ(ParseOptimizer(word)->name, name) << word;
+}
+
 TEST(ParseOptimizerTest, MoreBytesThanAnyKeepsAreNoOptimizer) {
   EXPECT_TRUE(ParseOptimizer("12").ok());
   EXPECT_FALSE(ParseOptimizer("9223372036854775807").ok());

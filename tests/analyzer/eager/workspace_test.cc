@@ -1,5 +1,7 @@
 #include "analyzer/eager/engine/workspace.h"
 
+#include <vector>
+
 #include "gtest/gtest.h"
 
 namespace onnx_mem {
@@ -85,6 +87,24 @@ TEST(ConvolutionWorkspace, StridesAndGroupsLeaveNoTransforms) {
   ConvolutionSizes strided = Head();
   strided.dense = false;
   EXPECT_EQ(ConvolutionWorkspace(strided).tried_bytes, ConvolutionWorkspace(strided).chosen_bytes);
+}
+
+// group_norm_kernel.cu: what lives beside its results while it runs.
+TEST(GroupNormKernel, MakesCoefficientsOfChannelsAndGroups) {
+  GroupNormKernel norm{.dims = {128, 2048, 512}, .groups = 512, .weight = true, .bias = true};
+  const int64_t channels = 128 * 2048 * 4, groups = 128 * 512 * 4;
+  using Takes = std::vector<int64_t>;
+  EXPECT_EQ(ForwardTakes(norm), (Takes{channels, channels}));
+  EXPECT_EQ(BackwardTakes(norm, true), (Takes{channels, channels, groups, groups, channels}));
+  EXPECT_EQ(BackwardTakes(norm, false), (Takes{channels, channels}));
+  norm.dtype = DType::kBFloat16;  // sums in float32
+  EXPECT_EQ(ForwardTakes(norm), (Takes{groups, groups, channels, channels}));
+  norm = {.dims = {128, 2048, 512}, .groups = 512};
+  EXPECT_EQ(ForwardTakes(norm), Takes());
+  EXPECT_EQ(BackwardTakes(norm, true), (Takes{channels, channels, groups, groups}));
+  norm = {.dims = {128, 2048}, .groups = 512, .weight = true, .bias = true};
+  EXPECT_EQ(ForwardTakes(norm), Takes());
+  EXPECT_EQ(BackwardTakes(norm, true), (Takes{groups, groups}));
 }
 
 TEST(ConvolutionWorkspace, OfEmptyAndOfHugeTensorsIsANumber) {

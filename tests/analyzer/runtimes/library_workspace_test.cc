@@ -103,6 +103,22 @@ TEST(LibraryWorkspace, ConvolutionsWidenTheRangeAndBenchmarkMore) {
   EXPECT_GE(tried.device_high_bytes, tried.allocated_high_bytes + tried.context_high_bytes);
 }
 
+// group_norm_kernel.cu: ds, db and c1 of [8, 64], c2 and c3 of [8, 4] live while backward's kernel runs, at the peak.
+TEST(LibraryWorkspace, WhatAKernelMakesForItsOwnRunIsAllocatedAndNotLive) {
+  constexpr char kNorm[] = R"(g (float[8,64,56,56] x) => (float[8,64,56,56] y)
+    <float[64] w = ["location": "none"], float[64] b = ["location": "none"]>
+    { r = Exp(x)   y = GroupNormalization <num_groups=4> (r, w, b) })";
+  const PeakFigures figures = Trained(kNorm, Of({2, 15}, "A10G"));
+  MemoryProgram program;
+  Step step;
+  step.kernel_takes = {2048, 100, 0};
+  program.steps.Add(std::move(step));
+  const LibraryCase expected = LibraryCasesOf("pytorch", {}).expected;
+  EXPECT_EQ(PeakOfBlocks(program, expected), 2048 + 512) << "each is a block of its own";
+  EXPECT_EQ(PeakOfBlocks(program, LibraryCase{}), 0);
+  EXPECT_GE(figures.allocated_peak_bytes, figures.peak_bytes + 3 * 2048 + 2 * 512);
+}
+
 TEST(LibraryWorkspace, TheIntervalOfTheFileIsJoined) {
   const PeakFigures figures = Trained(kPerceptron, Of({2, 15}, "A10G"));
   EXPECT_LE(figures.allocated_low_bytes, figures.allocated_peak_bytes - (figures.peak_bytes - figures.peak_low_bytes));
