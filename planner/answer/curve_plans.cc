@@ -76,7 +76,7 @@ absl::Status CurvePlans::Add(const Front& front) {
 
 absl::Status CurvePlans::AddConventional(const Choice& choice, std::string label, const Front& front) {
   if (choice.size() < 2) return absl::OkStatus();
-  ASSIGN_OR_RETURN(ModulePlan plan, MeasuredPlan(choice, "habit", std::move(label), front.MeasuredOf(choice)));
+  ASSIGN_OR_RETURN(ModulePlan plan, MeasuredPlan(choice, "hand", std::move(label), front.MeasuredOf(choice)));
   plans_.push_back(std::move(plan));
   return absl::OkStatus();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "absl/types/span.h"
 #include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
@@ -40,29 +41,49 @@ Split Broadcast(const SplitCall& call) {
   return split;
 }
 
-// The dimensions of both shapes fall into groups of one product each. The split passes from a dimension to the first of
-// its group, which the ranks share out evenly: heads, or rows.
-Split Regroup(const SplitCall& call) {
+// Where the split is among `to`, dimensions of one product, which `before` pieces come in front of.
+std::optional<OutputSplit> Placed(absl::Span<const int64_t> to, int64_t before, int64_t ranks) {
+  int64_t passed = 1;
+  for (size_t i = 0; i < to.size(); ++i) {
+    if (to[i] == 1 && i + 1 < to.size()) continue;
+    if (passed * to[i] <= before && before > passed) {
+      passed *= to[i];
+      continue;
+    }
+    const int64_t pieces = before / passed;
+    const bool even = before % passed == 0 && to[i] % (pieces * ranks) == 0;
+    return even ? std::optional<OutputSplit>({static_cast<int>(i), pieces}) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// The dimensions of both shapes fall into groups of one product each. The split stays in its group: in the dimension
+// that as many pieces come in front of, which the ranks share out evenly: heads, or rows.
+std::optional<OutputSplit> Regroup(const SplitCall& call) {
   const Dims &from = call.input(0), &to = call.output();
+  const auto axis = static_cast<size_t>(call.axes[0]);
   size_t i = 0, j = 0;
   while (i < from.size() && j < to.size()) {
     const size_t first_from = i, first_to = j;
     int64_t a = from[i++], b = to[j++];
     while (a != b) {
-      if (a < b ? i == from.size() : j == to.size()) return kNoRow;
+      if (a < b ? i == from.size() : j == to.size()) return std::nullopt;
       if (a < b) {
         a *= from[i++];
       } else {
         b *= to[j++];
       }
     }
-    const auto axis = static_cast<size_t>(call.axes[0]);
     if (axis < first_from || axis >= i) continue;
-    size_t target = first_to;
-    while (target + 1 < j && to[target] == 1) ++target;
-    return to[target] % call.ranks == 0 ? Split(static_cast<int>(target)) : kNoRow;
+    // As it was: shares may differ by a row.
+    if (i - first_from == 1 && j - first_to == 1) return OutputSplit{static_cast<int>(first_to), call.pieces};
+    int64_t before = call.pieces;
+    for (size_t k = first_from; k < axis; ++k) before *= from[k];
+    auto placed = Placed(absl::MakeConstSpan(to).subspan(first_to, j - first_to), before, call.ranks);
+    if (placed) placed->axis += static_cast<int>(first_to);
+    return placed;
   }
-  return kNoRow;
+  return std::nullopt;
 }
 
 Split Permuted(const SplitCall& call) {
@@ -71,22 +92,31 @@ Split Permuted(const SplitCall& call) {
   return found == perm.end() ? kNoRow : Split(static_cast<int>(found - perm.begin()));
 }
 
-// Pieces along another dimension.
+// Pieces along another dimension; or those of the split one, of which each rank has its share of every piece.
 Split Pieces(const SplitCall& call) {
   const int axis = call.axes[0];
   if (NumDims(call.output()) == NumDims(call.input(0))) {
-    return At(call.output(), axis) == At(call.input(0), axis) ? Split(axis) : kNoRow;
+    if (At(call.output(), axis) == At(call.input(0), axis)) return axis;
+    const bool shared = std::all_of(call.node.outputs.begin(), call.node.outputs.end(), [&](TensorId id) {
+      return !id.valid() || At(call.graph.tensors[id].shape.dims, axis) % call.ranks == 0;
+    });
+    return call.pieces > 1 && shared ? Split(axis) : kNoRow;
   }
   const int taken = AxisAttribute(call, "axis", 0);
   if (taken == axis) return kNoRow;
   return taken < axis ? axis - 1 : axis;
 }
 
+bool TakesPieces(const SplitCall& call, int axis) {
+  if (!IsView(call.node.op) || call.node.op == "expand" || NumDims(call.output()) != NumDims(call.input(0)))
+    return false;
+  return call.node.op != "permute" && At(call.output(), axis) != At(call.input(0), call.axes[0]);
+}
+
 Split Viewed(const SplitCall& call) {
   const OpName& op = call.node.op;
   if (op == "permute") return Permuted(call);
   if (op == "expand") return Broadcast(call);
-  if (op == "reshape" || op == "unsafe_view" || op == "squeeze" || op == "unsqueeze") return Regroup(call);
   if (op == "slice" || op == "select" || op == "split" || op == "unbind") return Pieces(call);
   if (op == "as_strided" || op == "unfold" || op == "diagonal" || op == "view_dtype" || op == "overwrite")
     return kNoRow;
@@ -169,12 +199,15 @@ constexpr auto kRows = std::to_array<SplitRow>({
 
 }  // namespace split
 
-std::optional<int> SplitOfOutputs(const SplitCall& call) {
-  if (std::all_of(call.axes.begin(), call.axes.end(), [](int axis) { return axis == kWhole; })) return kWhole;
-  const auto row = std::find_if(split::kRows.begin(), split::kRows.end(), [&](const split::SplitRow& each) {
-    return each.family == FactsOf(call.node.op).family;
-  });
-  return row == split::kRows.end() ? split::kNoRow : row->rule(call);
+std::optional<OutputSplit> SplitOfOutputs(const SplitCall& call) {
+  const OpName& op = call.node.op;
+  if (std::all_of(call.axes.begin(), call.axes.end(), [](int axis) { return axis == kWhole; })) return OutputSplit();
+  if (op == "reshape" || op == "unsafe_view" || op == "squeeze" || op == "unsqueeze") return split::Regroup(call);
+  const auto row = std::find_if(split::kRows.begin(), split::kRows.end(),
+                                [&](const split::SplitRow& each) { return each.family == FactsOf(op).family; });
+  const split::Split axis = row == split::kRows.end() ? split::kNoRow : row->rule(call);
+  if (!axis) return std::nullopt;
+  return OutputSplit{*axis, split::TakesPieces(call, *axis) ? 1 : call.pieces};
 }
 
 size_t OutputAxisOf(const FrameworkNode& product) {

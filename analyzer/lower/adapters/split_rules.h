@@ -18,14 +18,22 @@ struct SplitCall {
   const FrameworkNode& node;
   std::vector<int> axes;
   int64_t ranks = 1;
+  // Of which the split dimension consists, one behind the other, each split over all ranks: the query, key and value
+  // of one layer, or the samples whose heads were put into one dimension with them.
+  int64_t pieces = 1;
 
   const Dims& input(size_t i) const { return graph.tensors[node.inputs[i]].shape.dims; }
   const Dims& output(size_t i = 0) const { return graph.tensors[node.outputs[i]].shape.dims; }
 };
 
+struct OutputSplit {
+  int axis = kWhole;
+  int64_t pieces = 1;  // as of SplitCall
+};
+
 // The split dimension of the outputs. nullopt: no row says how. A product over a split dimension gives parts of a sum,
 // whole in size.
-std::optional<int> SplitOfOutputs(const SplitCall& call);
+std::optional<OutputSplit> SplitOfOutputs(const SplitCall& call);
 
 // The dimension of a product's second operand that its output's last one comes from.
 size_t OutputAxisOf(const FrameworkNode& product);

@@ -17,6 +17,12 @@ absl::Status CannotSplit(std::string message) {
                      {"way out: --tp T:PLAN, a JSON file that names the layers to split"});
 }
 
+void SortModules(std::vector<StyledModule>& modules) {
+  std::stable_sort(modules.begin(), modules.end(), [](const StyledModule& a, const StyledModule& b) {
+    return a.first != b.first ? a.first < b.first : a.path.size() < b.path.size();
+  });
+}
+
 absl::StatusOr<std::vector<StyledModule>> StyledModulesOf(const FrameworkGraph& graph, const TensorPlan& plan) {
   std::map<std::string, std::pair<int32_t, int32_t>> spans;
   for (NodeId id(0); graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
@@ -31,13 +37,11 @@ absl::StatusOr<std::vector<StyledModule>> StyledModulesOf(const FrameworkGraph& 
     const std::optional<NamePattern> pattern = NamePattern::Compile(text);
     const size_t before = modules.size();
     for (const auto& [path, span] : spans) {
-      if (pattern && pattern->Matches(path)) modules.push_back({path, style, span.first, span.second, {}});
+      if (pattern && pattern->Matches(path)) modules.push_back({path, style, span.first, span.second, 1, {}});
     }
     if (modules.size() == before) return CannotSplit(absl::StrCat("--tp: no module matches '", text, "'"));
   }
-  std::stable_sort(modules.begin(), modules.end(), [](const StyledModule& a, const StyledModule& b) {
-    return a.first != b.first ? a.first < b.first : a.path.size() < b.path.size();
-  });
+  SortModules(modules);
   return modules;
 }
 

@@ -18,12 +18,16 @@ struct StyledModule {
   std::string path;
   TensorStyle style = TensorStyle::kColwise;
   int32_t first = 0, last = 0;                    // its nodes
+  int64_t pieces = 1;                             // projections in one layer, each split by heads
   absl::flat_hash_map<TensorId, TensorId> reads;  // what its nodes read in place of what they did
 };
 
 absl::Status CannotSplit(std::string message);  // usage
 
-// Outer modules first. Error (usage): a pattern that matches none.
+// Outer modules first.
+void SortModules(std::vector<StyledModule>& modules);
+
+// Sorted. Error (usage): a pattern that matches none.
 absl::StatusOr<std::vector<StyledModule>> StyledModulesOf(const FrameworkGraph& graph, const TensorPlan& plan);
 
 }  // namespace onnx_mem

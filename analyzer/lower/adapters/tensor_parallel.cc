@@ -7,9 +7,11 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/status_macros.h"
-#include "analyzer/lower/adapters/layers.h"
+#include "analyzer/lower/adapters/fused_layers.h"
 #include "analyzer/lower/adapters/split_rules.h"
+#include "analyzer/lower/adapters/split_weights.h"
 #include "analyzer/lower/adapters/styled_modules.h"
+#include "analyzer/lower/adapters/transformer_plan.h"
 #include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
@@ -26,6 +28,7 @@ class TensorSplitter {
         modules_(std::move(modules)),
         nodes_(std::move(graph_.nodes)),
         axes_(graph_.tensors.size(), kWhole),
+        pieces_(graph_.tensors.size(), 1),
         old_releases_(lowered.releases) {
     graph_.nodes = {};
   }
@@ -72,6 +75,7 @@ class TensorSplitter {
     tensor.role = TensorRole::kActivation;
     lowered_.kinds.Add(TensorKind::kActivation);
     axes_.Add(kWhole);
+    pieces_.Add(1);
     old_releases_.Add(-1);
     return graph_.tensors.Add(std::move(tensor));
   }
@@ -113,12 +117,12 @@ class TensorSplitter {
     switch (module.style) {
       case TensorStyle::kSequence: return absl::OkStatus();
       case TensorStyle::kGatherInput: GatherInputs(module, /*marks=*/true); return absl::OkStatus();
-      case TensorStyle::kEmbedding: return SplitWeights(module, /*by_rows=*/false);
-      case TensorStyle::kRowwise: return SplitWeights(module, /*by_rows=*/true);
+      case TensorStyle::kEmbedding:
+      case TensorStyle::kRowwise: return SplitWeights(module);
       case TensorStyle::kColwise:
       case TensorStyle::kGathered: break;
     }
-    RETURN_IF_ERROR(SplitWeights(module, /*by_rows=*/false));
+    RETURN_IF_ERROR(SplitWeights(module));
     GatherInputs(module, /*marks=*/false);
     return absl::OkStatus();
   }
@@ -138,42 +142,25 @@ class TensorSplitter {
 
   // The rank's columns (outputs), or its rows (inputs), of every linear layer of the module; of an embedding its rows,
   // or columns.
-  absl::Status SplitWeights(const StyledModule& module, bool by_rows) {
+  absl::Status SplitWeights(const StyledModule& module) {
+    const bool by_rows = module.style == TensorStyle::kRowwise;
     bool any = false;
     for (int32_t i = module.first; i <= module.last; ++i) {
       const FrameworkNode& node = nodes_[NodeId(i)];
-      const bool table = node.op == "embedding" || (IsProduct(node.op) && node.inputs.size() > 1);
       for (const TensorId id : node.inputs) {
         if (!by_rows && id.valid() && lowered_.kinds[id] == TensorKind::kParameter &&
             graph_.tensors[id].shape.rank() == 1) {
           axes_[id] = 0;
         }
       }
-      if (!table) continue;
-      const TensorId weight = WeightOf(node);
-      if (!weight.valid() || graph_.tensors[weight].shape.rank() != 2) continue;
-      axes_[weight] = AxisOf(node, weight, module.style, by_rows);
+      const TensorId weight = SplitWeightOf(lowered_, nodes_, node);
+      if (!weight.valid()) continue;
+      axes_[weight] = SplitAxisOf(node, weight, module.style);
+      pieces_[weight] = module.pieces;
       any = true;
     }
     return any ? absl::OkStatus()
                : CannotSplit(absl::StrCat("--tp: '", module.path, "' has no linear layer and no embedding"));
-  }
-
-  // As the module stores it; `lowered_` has lost its nodes, which is why what is behind a transpose is looked up here.
-  TensorId WeightOf(const FrameworkNode& node) const {
-    const TensorId id = node.op == "embedding" ? node.inputs[0] : node.inputs[1];
-    if (!id.valid() || lowered_.kinds[id] == TensorKind::kParameter) return id;
-    const NodeId maker = graph_.tensors[id].producer;
-    if (!maker.valid() || nodes_[maker].op != "permute") return TensorId();
-    const TensorId stored = nodes_[maker].inputs[0];
-    return stored.valid() && lowered_.kinds[stored] == TensorKind::kParameter ? stored : TensorId();
-  }
-
-  int AxisOf(const FrameworkNode& node, TensorId weight, TensorStyle style, bool by_rows) const {
-    if (node.op == "embedding") return style == TensorStyle::kEmbedding ? 0 : 1;
-    auto axis = static_cast<int>(OutputAxisOf(node));
-    if (node.inputs[1] != weight) axis = 1 - axis;  // stored the other way round
-    return by_rows ? 1 - axis : axis;
   }
 
   absl::Status Write(int32_t i) {
@@ -187,18 +174,25 @@ class TensorSplitter {
       return absl::OkStatus();
     }
     SplitCall call{.graph = graph_, .node = node, .axes = {}, .ranks = layout_.ranks};
-    for (const TensorId id : node.inputs) call.axes.push_back(id.valid() ? axes_[id] : kWhole);
-    const std::optional<int> split = SplitOfOutputs(call);
-    if (!split) {
-      return CannotSplit(absl::StrCat("--tp: operator '", node.op.str(), "' of ",
-                                      node.module.empty() ? "the root" : absl::StrCat("'", node.module, "'"),
-                                      " has no rule for the dimension that is split"));
+    for (const TensorId id : node.inputs) {
+      call.axes.push_back(id.valid() ? axes_[id] : kWhole);
+      if (call.axes.back() != kWhole) call.pieces = std::max(call.pieces, pieces_[id]);
     }
+    const std::optional<OutputSplit> split = SplitOfOutputs(call);
+    if (!split) return NoRule(node);
     for (const TensorId id : node.outputs) {
-      if (id.valid() && *split < static_cast<int>(graph_.tensors[id].shape.rank())) axes_[id] = *split;
+      if (!id.valid() || split->axis >= static_cast<int>(graph_.tensors[id].shape.rank())) continue;
+      axes_[id] = split->axis;
+      pieces_[id] = split->pieces;
     }
     graph_.nodes.Add(std::move(node));
     return absl::OkStatus();
+  }
+
+  static absl::Status NoRule(const FrameworkNode& node) {
+    return CannotSplit(absl::StrCat("--tp: operator '", node.op.str(), "' of ",
+                                    node.module.empty() ? "the root" : absl::StrCat("'", node.module, "'"),
+                                    " has no rule for the dimension that is split"));
   }
 
   void Leave(StyledModule& module) {
@@ -270,6 +264,7 @@ class TensorSplitter {
   std::vector<StyledModule> modules_;
   IdVector<NodeId, FrameworkNode> nodes_;  // as they were; producers and readers are of these until the end
   IdVector<TensorId, int> axes_;
+  IdVector<TensorId, int64_t> pieces_;                  // that a split dimension consists of
   IdVector<TensorId, int32_t> old_releases_;            // by node of nodes_
   std::vector<int32_t> places_;                         // of them among the new ones; the number of new ones
   absl::flat_hash_map<TensorId, TensorId> renamed_;     // outputs of modules, as later nodes read them
@@ -280,13 +275,15 @@ class TensorSplitter {
 }  // namespace
 
 absl::Status SplitTensors(Lowered& lowered, const TensorLayout& layout) {
-  TensorPlan plan = layout.plan;
-  if (plan.empty()) {
-    ASSIGN_OR_RETURN(plan, FindTensorPlan(lowered, layout));
-  } else if (layout.sequence) {
-    plan.insert(plan.end(), layout.sequence_plan.begin(), layout.sequence_plan.end());
+  std::vector<StyledModule> modules;
+  if (layout.plan.empty()) {
+    ASSIGN_OR_RETURN(modules, FindTransformerPlan(lowered, layout));
+  } else {
+    TensorPlan plan = layout.plan;
+    if (layout.sequence) plan.insert(plan.end(), layout.sequence_plan.begin(), layout.sequence_plan.end());
+    ASSIGN_OR_RETURN(modules, StyledModulesOf(lowered.graph, plan));
   }
-  ASSIGN_OR_RETURN(std::vector<StyledModule> modules, StyledModulesOf(lowered.graph, plan));
+  NoteFused(modules, lowered.diagnostics);
   lowered.split_logits = layout.loss;
   return TensorSplitter(lowered, layout, std::move(modules)).Split();
 }

@@ -21,12 +21,7 @@ namespace onnx_mem {
 
 using TensorPlan = std::vector<std::pair<std::string, TensorStyle>>;  // a style for each pattern over module paths
 
-// What is done to a transformer's layers: linear layers whose input comes from linear layers alone (behind attention,
-// an activation, a gate) are row-wise, those that it comes from column-wise; the token embedding is split by rows, and
-// the head that gives the output by columns.
-// Error (usage): the graph has no such layers.
-absl::StatusOr<TensorPlan> FindTensorPlan(const Lowered& lowered, const TensorLayout& layout);
-
+// Without a plan the one of transformer_plan.h is taken.
 // Error (usage): a pattern that matches no module, an operator that has no row for a split dimension (split_rules.h).
 absl::Status SplitTensors(Lowered& lowered, const TensorLayout& layout);
 

@@ -1,15 +1,17 @@
-// The plan of tensor parallelism that a transformer's graph suggests.
-#include <algorithm>
-#include <optional>
-#include <vector>
+#include "analyzer/lower/adapters/transformer_plan.h"
 
-#include "absl/container/flat_hash_map.h"
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "analyzer/graph/diagnostic.h"
+#include "analyzer/graph/module_path.h"
+#include "analyzer/lower/adapters/fused_layers.h"
 #include "analyzer/lower/adapters/layers.h"
-#include "analyzer/lower/adapters/tensor_parallel.h"
+#include "analyzer/lower/adapters/sequence_gathers.h"
 #include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
@@ -76,9 +78,6 @@ class LayerSources {
   const Lowered& lowered_;
 };
 
-// A path as a pattern that matches nothing else.
-std::string Exactly(const std::string& module) { return absl::StrReplaceAll(module, {{".", "\\."}}); }
-
 bool IsReturned(const Lowered& lowered, TensorId id) {
   const FrameworkGraph& graph = lowered.graph;
   for (;;) {
@@ -89,44 +88,113 @@ bool IsReturned(const Lowered& lowered, TensorId id) {
   }
 }
 
+// An input of the model, or a view of one.
+bool IsGiven(const Lowered& lowered, TensorId id) {
+  for (const FrameworkNode* maker; (maker = lowered.graph.MakerOf(id)) != nullptr; id = maker->inputs.front()) {
+    if (!IsView(maker->op)) return false;
+  }
+  return lowered.kinds[id] == TensorKind::kInput;
+}
+
+// What runs around `node` in its module's call: its nodes side by side, as long as they have no other layer among them.
+NodeSpan CallAround(const Lowered& lowered, NodeId id) {
+  const auto& nodes = lowered.graph.nodes;
+  const std::string& module = nodes[id].module;
+  NodeSpan span{id.value(), id.value()};
+  const auto is_own = [&](int32_t i) {
+    return nodes.contains(NodeId(i)) && IsInside(nodes[NodeId(i)].module, module) && !module.empty();
+  };
+  while (is_own(span.first - 1)) --span.first;
+  while (is_own(span.last + 1)) ++span.last;
+  for (int32_t i = span.first; i <= span.last; ++i) {
+    const bool other = i != id.value() && IsLayer(lowered, nodes[NodeId(i)]);
+    if (other) return {id.value(), id.value()};
+  }
+  return span;
+}
+
+class PlanFinder {
+ public:
+  PlanFinder(const Lowered& lowered, const TensorLayout& layout)
+      : lowered_(lowered), nodes_(lowered.graph.nodes), layout_(layout) {}
+
+  absl::StatusOr<std::vector<StyledModule>> Find() {
+    PairLayers();
+    if (modules_.empty()) {
+      return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
+                         "--tp: no layers that belong together were found in the graph",
+                         {"way out: --tp T:PLAN, a JSON file that names the layers to split"});
+    }
+    AddEnds();
+    std::vector<StyledModule> plan;
+    for (const auto& [id, module] : modules_) plan.push_back(module);
+    if (layout_.sequence) AddGathers(lowered_, plan);
+    SortModules(plan);
+    return plan;
+  }
+
+ private:
+  bool Has(NodeId id, TensorStyle style) const {
+    const auto known = modules_.find(id);
+    return known != modules_.end() && known->second.style == style;
+  }
+
+  void Set(NodeId id, TensorStyle style) {
+    if (modules_.contains(id)) return;
+    const NodeSpan span = CallAround(lowered_, id);
+    StyledModule module{nodes_[id].module, style, span.first, span.last, 1, {}};
+    if (style == TensorStyle::kColwise) module.pieces = PiecesOf(lowered_, nodes_[id]);
+    modules_.emplace(id, std::move(module));
+  }
+
+  // A chain of layers is split in pairs.
+  void PairLayers() {
+    const LayerSources sources(lowered_);
+    for (NodeId id(0); nodes_.contains(id); id = NodeId(id.value() + 1)) {
+      if (!IsLayer(lowered_, nodes_[id]) || modules_.contains(id)) continue;
+      const auto from = sources.Of(nodes_[id]);
+      if (!from || from->empty()) continue;
+      if (std::any_of(from->begin(), from->end(), [&](NodeId each) { return Has(each, TensorStyle::kRowwise); }))
+        continue;
+      Set(id, TensorStyle::kRowwise);
+      for (const NodeId each : *from) Set(each, TensorStyle::kColwise);
+    }
+  }
+
+  // The embedding, and the head.
+  void AddEnds() {
+    std::vector<NodeId> tables;
+    const Dims* embedded = nullptr;
+    for (NodeId id(0); nodes_.contains(id); id = NodeId(id.value() + 1)) {
+      const FrameworkNode& node = nodes_[id];
+      if (IsLayer(lowered_, node) && IsReturned(lowered_, node.outputs.front())) Set(id, TensorStyle::kGathered);
+      const bool table = node.op == "embedding" && !node.module.empty() && node.inputs.size() > 1 &&
+                         lowered_.kinds[node.inputs[0]] == TensorKind::kParameter;
+      if (!table) continue;
+      tables.push_back(id);
+      if (!IsGiven(lowered_, node.inputs[1])) continue;
+      Set(id, TensorStyle::kEmbedding);
+      if (embedded == nullptr) embedded = &lowered_.graph.tensors[node.outputs.front()].shape.dims;
+    }
+    if (!layout_.sequence || embedded == nullptr) return;
+    for (const NodeId id : tables) {
+      const Dims& own = lowered_.graph.tensors[nodes_[id].outputs.front()].shape.dims;
+      if (own.size() == 3 && std::equal(own.begin() + 1, own.end(), embedded->begin() + 1, embedded->end())) {
+        Set(id, TensorStyle::kEmbedding);
+      }
+    }
+  }
+
+  const Lowered& lowered_;
+  const IdVector<NodeId, FrameworkNode>& nodes_;
+  const TensorLayout& layout_;
+  std::map<NodeId, StyledModule> modules_;  // by layer, or table
+};
+
 }  // namespace
 
-absl::StatusOr<TensorPlan> FindTensorPlan(const Lowered& lowered, const TensorLayout& layout) {
-  const LayerSources sources(lowered);
-  absl::flat_hash_map<std::string, TensorStyle> styles;
-  const auto set = [&](const FrameworkNode& node, TensorStyle style) { styles.try_emplace(node.module, style); };
-  const auto& nodes = lowered.graph.nodes;
-  for (const FrameworkNode& node : nodes) {
-    if (!IsLayer(lowered, node) || styles.contains(node.module)) continue;
-    const auto from = sources.Of(node);
-    if (!from || from->empty()) continue;
-    // A chain of layers is split in pairs.
-    if (std::any_of(from->begin(), from->end(), [&](NodeId id) {
-          const auto known = styles.find(nodes[id].module);
-          return known != styles.end() && known->second == TensorStyle::kRowwise;
-        })) {
-      continue;
-    }
-    set(node, TensorStyle::kRowwise);
-    for (const NodeId id : *from) set(nodes[id], TensorStyle::kColwise);
-  }
-  if (styles.empty() || layout.sequence) {
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
-                       layout.sequence ? "--sequence-parallel wants a plan that says where the sequence is split"
-                                       : "--tp: no layers that belong together were found in the graph",
-                       {"way out: --tp T:PLAN, a JSON file that names the layers to split"});
-  }
-  for (const FrameworkNode& node : nodes) {
-    const bool table = node.op == "embedding" && !node.module.empty() && node.inputs.size() > 1 &&
-                       lowered.kinds[node.inputs[0]] == TensorKind::kParameter &&
-                       lowered.kinds[node.inputs[1]] == TensorKind::kInput;
-    if (table) set(node, TensorStyle::kEmbedding);
-    if (IsLayer(lowered, node) && IsReturned(lowered, node.outputs.front())) set(node, TensorStyle::kGathered);
-  }
-  TensorPlan plan;
-  for (const auto& [module, style] : styles) plan.emplace_back(Exactly(module), style);
-  std::sort(plan.begin(), plan.end());
-  return plan;
+absl::StatusOr<std::vector<StyledModule>> FindTransformerPlan(const Lowered& lowered, const TensorLayout& layout) {
+  return PlanFinder(lowered, layout).Find();
 }
 
 }  // namespace onnx_mem
