@@ -198,12 +198,11 @@ std::string CardText(const PlanPart& part, const Screen& screen) {
                             : run.retries_per_step == 1
                                 ? "once a step, which takes time"
                                 : absl::StrFormat("%d times a step, which takes time", run.retries_per_step);
-  return Sentence(
-      absl::StrFormat("A card of only %s runs %s%s: PyTorch gives its cache back when memory is full, %s "
-                      "(-f json has its segments)",
-                      FormatBytesIn(*part.request.budget_bytes, screen.units), Quoted(plan), ForMore(part, plan),
-                      often),
-      screen, kIndent);
+  return Sentence(absl::StrFormat("A card of only %s runs %s%s: PyTorch gives its cache back when memory is full, %s "
+                                  "(-f json has its segments)",
+                                  FormatBytesIn(*part.request.budget_bytes, screen.units), Quoted(plan),
+                                  ForMore(part, plan), often),
+                  screen, kIndent);
 }
 
 namespace {

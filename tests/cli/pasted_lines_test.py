@@ -15,7 +15,8 @@ import sys
 import tempfile
 
 TRY = re.compile(r"^\s*(?:- )?try: (.*)$", re.M)
-OTHERS = ("onnx_mem.", "torch.", "providers=[", "git lfs ", "gunzip ", "python -m ", "nvidia-smi")    # to paste elsewhere
+# To be pasted elsewhere.
+OTHERS = ("onnx_mem.", "torch.", "providers=[", "git lfs ", "gunzip ", "python -m ", "nvidia-smi")
 PLACEHOLDERS = {"MODEL": "models/lenet5.train.ts.op17.onnx", "MODEL...": "models/lenet5.train.ts.op17.onnx",
                 "OTHER.onnx": "models/lenet5.eval.ts.op17.onnx", "SIZE": "8GiB", "NAME": "T4", "N": "2",
                 "bash|zsh|fish": "bash"}
