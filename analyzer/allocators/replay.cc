@@ -6,11 +6,10 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "analyzer/allocators/kept_buffers.h"
 #include "analyzer/graph/status_macros.h"
 
 namespace onnx_mem {
@@ -50,70 +49,6 @@ struct Events {
   ByStep allocs;
 };
 
-// By what a buffer of one run is known in the next; refers to the script that it is of.
-struct FixedKey {
-  Category category;
-  const std::string* name;
-  int64_t bytes;
-
-  friend bool operator==(const FixedKey& a, const FixedKey& b) {
-    return a.category == b.category && a.bytes == b.bytes && (a.name == b.name || *a.name == *b.name);
-  }
-  friend bool operator<(const FixedKey& a, const FixedKey& b) {
-    return std::tie(a.category, *a.name, a.bytes) < std::tie(b.category, *b.name, b.bytes);
-  }
-  template <class H>
-  friend H AbslHashValue(H h, const FixedKey& key) {
-    return H::combine(std::move(h), key.category, *key.name, key.bytes);
-  }
-};
-
-FixedKey KeyOf(const ReplayScript& script, const ReplayedLife& life) {
-  return {life.category, &script.NameOf(life), life.bytes};
-}
-
-constexpr int64_t kNone = -1;
-
-struct Kept {
-  FixedKey key;
-  int64_t allocation = kNone;
-};
-
-// What stayed alive of one run, to be found by the next: of equal ones the first. The next run mostly asks in the same
-// order.
-class Remaining {
- public:
-  explicit Remaining(std::vector<Kept> kept) : kept_(std::move(kept)) {}
-
-  int64_t Take(const FixedKey& key) {
-    while (next_ < kept_.size() && kept_[next_].allocation == kNone) ++next_;
-    if (next_ < kept_.size() && kept_[next_].key == key) return std::exchange(kept_[next_++].allocation, kNone);
-    if (places_.empty()) {
-      for (size_t i = kept_.size(); i-- > next_;) places_[kept_[i].key].push_back(i);
-    }
-    const auto found = places_.find(key);
-    if (found == places_.end()) return kNone;
-    while (!found->second.empty()) {
-      const size_t place = found->second.back();
-      found->second.pop_back();
-      if (kept_[place].allocation != kNone) return std::exchange(kept_[place].allocation, kNone);
-    }
-    return kNone;
-  }
-
-  // What nobody took, by key.
-  std::vector<Kept> Rest() {
-    std::erase_if(kept_, [](const Kept& one) { return one.allocation == kNone; });
-    std::stable_sort(kept_.begin(), kept_.end(), [](const Kept& a, const Kept& b) { return a.key < b.key; });
-    return std::move(kept_);
-  }
-
- private:
-  std::vector<Kept> kept_;
-  size_t next_ = 0;                                            // all before it are taken
-  absl::flat_hash_map<FixedKey, std::vector<size_t>> places_;  // by key, last first; filled when first needed
-};
-
 // One address for every place: segments one behind the other, pool by pool. A segment reaches as far as its memory, or
 // as far as blocks lay in it where it is address space without end.
 std::vector<int64_t> AddressesOf(const std::vector<std::optional<BlockPlace>>& places) {
@@ -147,13 +82,13 @@ class Replayer {
   bool RunOnce(const ReplayScript& script, const Events& events) {
     if (script.num_steps() == 0) return true;
     const int64_t retries = allocator_->State().retries;
-    ids_.assign(script.size(), kNone);
+    ids_.assign(script.size(), kNoAllocation);
     usage_.steps.clear();
     places_.assign(with_addresses_ ? script.size() : 0, std::nullopt);
     moment_.step = StepId(0);
     if (!TakeFixed(script)) return false;
     for (size_t i = 0; i < places_.size(); ++i) {
-      if (ids_[i] != kNone) places_[i] = allocator_->PlaceOf(ids_[i]);
+      if (ids_[i] != kNoAllocation) places_[i] = allocator_->PlaceOf(ids_[i]);
     }
     const AllocatorState begin = allocator_->State();
     for (StepId step(0); Index(step) < script.num_steps(); step = StepId(step.value() + 1)) {
@@ -188,15 +123,15 @@ class Replayer {
  private:
   // Gives the fixed buffers of `program` memory: that of an equal fixed buffer of the run before, else new memory.
   bool TakeFixed(const ReplayScript& script) {
-    Remaining before(std::exchange(kept_, {}));
+    RemainingBuffers before(std::exchange(kept_, {}));
     std::vector<BufferId> missing;
     for (BufferId id(0); id < script.end(); id = BufferId(id.value() + 1)) {
       if (!script[id].fixed) continue;
       const int64_t allocation = before.Take(KeyOf(script, script[id]));
       ids_[static_cast<size_t>(id.value())] = allocation;
-      if (allocation == kNone) missing.push_back(id);
+      if (allocation == kNoAllocation) missing.push_back(id);
     }
-    for (const Kept& one : before.Rest()) {
+    for (const KeptBuffer& one : before.Rest()) {
       FreeAllocation(one.allocation);
       live_bytes_ -= one.key.bytes;
     }
@@ -251,7 +186,7 @@ class Replayer {
   }
 
   void Free(const ReplayScript& script, BufferId id) {
-    FreeAllocation(std::exchange(ids_[static_cast<size_t>(id.value())], kNone));
+    FreeAllocation(std::exchange(ids_[static_cast<size_t>(id.value())], kNoAllocation));
     live_bytes_ -= script[id].bytes;
   }
 
@@ -282,7 +217,7 @@ class Replayer {
   Moment moment_;
   std::vector<int64_t> ids_;                       // allocation of each buffer of the program that runs
   std::vector<std::optional<BlockPlace>> places_;  // of each buffer of the program that runs
-  std::vector<Kept> kept_;                         // what stays alive between runs
+  std::vector<KeptBuffer> kept_;                   // what stays alive between runs
   bool kept_for_good_ = false;                     // the next run of the same program begins with all of it
   bool settled_ = false;
   int64_t next_allocation_ = 0;

@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <tuple>
-#include <unordered_map>
-#include <unordered_set>
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/analysis/kept_gradients.h"
 #include "analyzer/analysis/loop.h"
 #include "analyzer/analysis/pass_flops.h"
 #include "analyzer/analysis/segments.h"
+#include "analyzer/analysis/statics.h"
 #include "analyzer/analysis/step_tracer.h"
 #include "analyzer/eager/engine/autograd.h"
 #include "analyzer/eager/engine/executor.h"
@@ -20,7 +18,6 @@
 #include "analyzer/eager/engine/micro_batches.h"
 #include "analyzer/eager/engine/output_loss.h"
 #include "analyzer/eager/spans/received_gradients.h"
-#include "analyzer/graph/name_pattern.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/lower/facts/parameters.h"
 #include "analyzer/memory/timeline.h"
@@ -38,23 +35,6 @@ using eager::TensorRef;
 // Some layer's statistics are those of the batch, in training.
 bool NormalizesBatches(const FrameworkGraph& graph) {
   return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const auto& node) { return node.op == "batch_norm"; });
-}
-
-absl::StatusOr<std::vector<NamePattern>> CompileAll(const std::vector<std::string>& patterns, std::string_view option) {
-  std::vector<NamePattern> compiled;
-  for (const std::string& pattern : patterns) {
-    std::optional<NamePattern> one = NamePattern::Compile(pattern);
-    if (!one) {
-      return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
-                         absl::StrCat(std::string(option), ": '", pattern, "' is not a regular expression"));
-    }
-    compiled.push_back(*std::move(one));
-  }
-  return compiled;
-}
-
-bool MatchesAny(const std::vector<NamePattern>& patterns, const std::string& text) {
-  return std::any_of(patterns.begin(), patterns.end(), [&](const NamePattern& p) { return p.FoundIn(text); });
 }
 
 // Floating outputs that the loss is computed on.
@@ -110,55 +90,31 @@ std::pair<TensorRef, TensorRef> LossOfStep(Machine& m, const Setting& setting, E
   return {ComputeLoss(m, setting.loss, setting.lowered, executor, setting.loss_outputs), nullptr};
 }
 
-void AllocateStatics(Executor& executor, const Setting& setting) {
-  const Run& run = setting.run;
-  executor.AllocateStatics(
-      [&](TensorId id) {
-        const Lowered& lowered = setting.lowered;
-        if (lowered.frozen.contains(id) || MatchesAny(setting.frozen, ShownName(lowered.graph.tensors[id]))) {
-          return false;
-        }
-        const auto others = lowered.other_names.find(id);
-        return others == lowered.other_names.end() ||
-               std::none_of(others->second.begin(), others->second.end(),
-                            [&](const std::string& name) { return MatchesAny(setting.frozen, name); });
-      },
-      [&](const Tensor& t) {
-        return run.training &&
-               std::find(run.requires_grad.begin(), run.requires_grad.end(), t.name) != run.requires_grad.end();
-      });
-}
-
-void Parameters(const Machine& m, const Executor& executor, const FrameworkGraph& graph, Enacted& result) {
-  std::unordered_set<const eager::EagerTensor*> with_gradient;
-  for (const auto& [parameter, grad] : m.gradients()) with_gradient.insert(parameter);
-  result.arrivals = m.arrivals();
-  result.parameters.reserve(executor.parameters().size());
-  for (TensorId id : executor.parameters()) {
-    const Tensor& tensor = graph.tensors[id];
-    const TensorRef& t = executor.value(id);
-    Parameter parameter;
-    parameter.name = ShownName(tensor);
-    parameter.file_name = tensor.name;
-    const size_t dot = parameter.name.rfind('.');
-    parameter.module = parameter.name.substr(0, dot == std::string::npos ? 0 : dot);
-    parameter.dims = t->dims;
-    parameter.dtype = t->dtype;
-    parameter.bytes = t->storage->bytes;
-    parameter.buffer = t->storage->buffer;
-    parameter.trainable = t->requires_grad;
-    parameter.has_gradient = with_gradient.contains(t.get());
-    result.parameter_count += eager::NumElements(t->dims);
-    result.parameter_bytes += parameter.bytes;
-    result.parameters.push_back(std::move(parameter));
-  }
-}
-
 // What nodes read, which a cat of a thousand pieces does in one step.
 int64_t Operands(const FrameworkGraph& graph) {
   int64_t operands = 0;
   for (const FrameworkNode& node : graph.nodes) operands += std::ssize(node.inputs);
   return operands / 2;
+}
+
+// The forward pass and the loss (LossOfStep); `result` gets what is to be said of them.
+absl::StatusOr<std::pair<TensorRef, TensorRef>> RunForward(const Setting& setting, Machine& m, Executor& executor,
+                                                           StepTracer& tracer, Enacted& result) {
+  const FrameworkGraph& graph = setting.lowered.graph;
+  const Run& run = setting.run;
+  RETURN_IF_ERROR(executor.RunForward(setting.ranges));
+  executor.ReleaseLocals();
+  HandOutOutputs(run, executor);
+  result.end_of_forward_bytes = m.recorder().live_bytes();
+  result.saved_activation_bytes = SavedBytes(m.recorder().program());
+  m.SetAutocast(run.autocast);
+  std::pair<TensorRef, TensorRef> loss = LossOfStep(m, setting, executor);
+  m.SetAutocast(std::nullopt);
+  tracer.Finish();
+  result.inputs = eager::StoragesOf(executor, graph.inputs);
+  result.outputs = eager::StoragesOf(executor, graph.outputs);
+  result.held_output_bytes = HoldOutputs(run, executor);
+  return loss;
 }
 
 // `gradients`: those of an earlier micro-step, on return those that the next one finds. `trace`, if given, gets all but
@@ -175,7 +131,7 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
   const size_t steps = graph.nodes.size() * (run.training ? 6 : 2);
   m.recorder().Reserve(steps, steps + graph.tensors.size());
   Executor executor(m, setting.lowered, run.hold);
-  AllocateStatics(executor, setting);
+  AllocateStatics(executor, setting.lowered, run, setting.frozen);
   const std::vector<std::shared_ptr<eager::Storage>> beside =
       HeldBesideModel(setting.lowered, run, setting.loss, setting.loss_outputs, m);
   const bool after_another = !gradients.empty();
@@ -183,25 +139,15 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
   m.SetGradEnabled(run.training);
   m.SetAutocast(setting.lowered.has_own_casts ? std::nullopt : run.autocast);
   StepTracer tracer(m, executor, trace);
-  RETURN_IF_ERROR(executor.RunForward(setting.ranges));
-  executor.ReleaseLocals();
-  HandOutOutputs(run, executor);
-  result.end_of_forward_bytes = m.recorder().live_bytes();
-  result.saved_activation_bytes = SavedBytes(m.recorder().program());
-  m.SetAutocast(run.autocast);
-  const auto [loss, gradient] = LossOfStep(m, setting, executor);
-  m.SetAutocast(std::nullopt);
-  tracer.Finish();
-  result.inputs = eager::StoragesOf(executor, graph.inputs);
-  result.outputs = eager::StoragesOf(executor, graph.outputs);
-  result.held_output_bytes = HoldOutputs(run, executor);
+  ASSIGN_OR_RETURN(const auto losses, RunForward(setting, m, executor, tracer, result));
+  const auto& [loss, gradient] = losses;
   const StepId loss_end = m.recorder().program().steps.next_id();
   if (loss != nullptr) RunBackward(m, loss, gradient);
   if (setting.sends) eager::RunReceivedBackward(m, executor, graph.outputs);
   m.SetOrigin(nullptr);
   m.BeginStep(loss != nullptr || setting.sends ? kEndOfBackward : "end of forward");
   result.host_peak_bytes = m.recorder().host_peak_bytes();
-  Parameters(m, executor, graph, result);
+  AddParameters(m, executor, graph, result);
   gradients = KeptGradients(m, executor);
   for (const Buffer& buffer : m.recorder().program().buffers) {
     if (buffer.category == Category::kBuffers) result.buffer_bytes += buffer.bytes;
@@ -243,7 +189,7 @@ absl::Status CheckFunctions(const Lowered& lowered, const std::vector<eager::Nod
 
 absl::StatusOr<Setting> SettingOf(const Lowered& lowered, const Run& run) {
   Setting setting{.lowered = lowered, .run = run};
-  ASSIGN_OR_RETURN(setting.frozen, CompileAll(run.freeze, "--freeze"));
+  ASSIGN_OR_RETURN(setting.frozen, FrozenPatterns(run));
   ASSIGN_OR_RETURN(setting.ranges, SegmentRanges(lowered.graph, run));
   setting.loss_outputs = LossOutputs(lowered);
   setting.loss = LossOf(lowered, run.loss);

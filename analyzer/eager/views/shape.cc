@@ -125,7 +125,7 @@ TensorRef Stack(Machine& m, const std::vector<TensorRef>& tensors, size_t axis) 
   node.Output(y);
   node.Formula([count = inputs.size(), axis](Backward& b) {
     for (size_t i = 0; i < count; ++i) {
-      if (b.needs(i)) b.result(i, SelectView(b.m, b.grad(), static_cast<int64_t>(axis), static_cast<int64_t>(i)));
+      if (b.needs(i)) b.result(i, SelectView(b.m, b.grad(), static_cast<int64_t>(axis)));
     }
   });
   return y;

@@ -20,6 +20,8 @@ TensorRef Transpose(Machine& m, const TensorRef& t, int64_t dim0, int64_t dim1);
 TensorRef Expand(Machine& m, const TensorRef& t, const Dims& dims);
 // One view per index of `axis`, without it. Backward stacks the gradients once, zeros where none arrived.
 std::vector<TensorRef> Unbind(Machine& m, const TensorRef& x, int64_t axis);
+// Backward of what gave `count` views: their gradients, zeros where none arrived, joined by `op` to what `meta` says.
+void JoinGradients(Backward& b, std::string_view op, size_t count, const TensorMeta& meta);
 TensorRef Contiguous(Machine& m, const TensorRef& t);  // the same tensor if it is contiguous
 TensorRef Clone(Machine& m, const TensorRef& t, bool contiguous);
 TensorRef CloneAs(Machine& m, const TensorRef& t, const Dims& strides);
@@ -29,7 +31,7 @@ TensorRef RealPart(Machine& m, const TensorRef& t);
 TensorRef SliceView(Machine& m, const TensorRef& t, int64_t axis, int64_t start, int64_t count, int64_t step);
 // Tensor.repeat to shape `dims`: a copy.
 TensorRef Repeat(Machine& m, const TensorRef& x, const Dims& dims);
-TensorRef SelectView(Machine& m, const TensorRef& t, int64_t axis, int64_t index);
+TensorRef SelectView(Machine& m, const TensorRef& t, int64_t axis);
 
 }  // namespace onnx_mem::eager
 

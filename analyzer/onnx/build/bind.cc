@@ -1,14 +1,10 @@
 #include "analyzer/onnx/build/bind.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/graph/diagnostic.h"
@@ -16,6 +12,7 @@
 #include "analyzer/graph/suggest.h"
 #include "analyzer/onnx/sizes/dim_expression.h"
 #include "analyzer/onnx/sizes/input_list.h"
+#include "analyzer/onnx/sizes/input_symbols.h"
 
 namespace onnx_mem {
 namespace {
@@ -24,23 +21,10 @@ absl::Status BindError(Code code, const std::string& message, std::vector<std::s
   return ErrorStatus(absl::StatusCode::kInvalidArgument, code, message, std::move(details));
 }
 
-// Names that people and exporters give to a batch dimension, and to what is surely none.
-bool NamedLikeBatch(std::string_view symbol) {
-  const std::string name = absl::AsciiStrToLower(absl::string_view(symbol.data(), symbol.size()));
-  return absl::StrContains(name, "batch") || name == "n" || name == "b" || name == "bs" || name == "bsz";
-}
-bool NamedLikeLength(std::string_view symbol) {
-  const std::string name = absl::AsciiStrToLower(absl::string_view(symbol.data(), symbol.size()));
-  constexpr auto kWords =
-      std::to_array<const char*>({"seq", "len", "time", "width", "height", "frames", "num_", "tokens"});
-  return name == "t" || name == "l" || name == "s" ||
-         std::any_of(kWords.begin(), kWords.end(), [&](const char* word) { return absl::StrContains(name, word); });
-}
-
 class Binder {
  public:
   Binder(std::vector<DeclaredInput> inputs, const Bindings& bindings)
-      : inputs_(std::move(inputs)), bindings_(bindings) {}
+      : inputs_(std::move(inputs)), bindings_(bindings), symbols_(SymbolsOf(inputs_)) {}
 
   absl::StatusOr<BoundInputs> Run() {
     RETURN_IF_ERROR(BindGiven());
@@ -58,18 +42,15 @@ class Binder {
 
  private:
   absl::Status BindGiven() {
-    CollectSymbols();
     RETURN_IF_ERROR(BindNamed());
     RETURN_IF_ERROR(BindOverrides());
     return BindBatch();
   }
-  void CollectSymbols();
   absl::Status BindNamed();
   absl::Status BindOverrides();
   absl::Status BindOverride(const DeclaredInput& input, const Dims& dims);
   absl::Status BindBatch();
   absl::Status CheckOneBatch() const;
-  std::string MainBatchSymbol() const;
   absl::Status CheckAllBound() const;
   absl::Status FillShapes();
   absl::Status Assign(const std::string& symbol, int64_t value, const std::string& by);
@@ -81,34 +62,9 @@ class Binder {
   std::vector<DeclaredInput> inputs_;
   const Bindings& bindings_;
   BoundInputs bound_;
-  std::vector<std::string> symbols_;       // of all inputs, in order
-  std::set<std::string> batch_symbols_;    // those that --batch means
-  bool symbolic_batch_ = false;            // some dim 0 is symbolic
+  InputSymbols symbols_;
   std::map<std::string, std::string> by_;  // symbol -> option that bound it
 };
-
-void Binder::CollectSymbols() {
-  std::vector<std::string> leading;
-  for (DeclaredInput& input : inputs_) {
-    for (size_t i = 0; i < input.dims.size(); ++i) {
-      if (input.dims[i].size) continue;
-      symbolic_batch_ |= i == 0;
-      for (const std::string& symbol : DimNames(input.dims[i].symbol)) {
-        if (symbol.empty()) continue;
-        if (std::find(symbols_.begin(), symbols_.end(), symbol) == symbols_.end()) symbols_.push_back(symbol);
-        if (i == 0) leading.push_back(symbol);
-      }
-    }
-  }
-  const bool some_named = std::any_of(symbols_.begin(), symbols_.end(), NamedLikeBatch);
-  for (const std::string& symbol : leading) {
-    if (!some_named || !NamedLikeLength(symbol)) batch_symbols_.insert(symbol);
-  }
-  // [seq, batch, features]: what is called batch is the batch though it is not dim 0.
-  for (const std::string& symbol : symbols_) {
-    if (absl::StrContains(absl::AsciiStrToLower(symbol), "batch")) batch_symbols_.insert(symbol);
-  }
-}
 
 absl::Status Binder::Assign(const std::string& symbol, int64_t value, const std::string& by) {
   const auto [it, fresh] = bound_.dims.emplace(symbol, value);
@@ -121,10 +77,11 @@ absl::Status Binder::Assign(const std::string& symbol, int64_t value, const std:
 absl::Status Binder::BindNamed() {
   for (const auto& [symbol, value] : bindings_.dims) {
     const std::string option = absl::StrCat("--dim ", symbol, "=", value);
-    if (std::find(symbols_.begin(), symbols_.end(), symbol) == symbols_.end()) {
-      const std::string near = DidYouMean(symbol, symbols_);
-      const std::string known = symbols_.empty() ? "all dimensions of the model's inputs are fixed"
-                                                 : absl::StrCat("the model has: ", absl::StrJoin(symbols_, ", "));
+    if (std::find(symbols_.all.begin(), symbols_.all.end(), symbol) == symbols_.all.end()) {
+      const std::string near = DidYouMean(symbol, symbols_.all);
+      const std::string known = symbols_.all.empty()
+                                    ? "all dimensions of the model's inputs are fixed"
+                                    : absl::StrCat("the model has: ", absl::StrJoin(symbols_.all, ", "));
       return BindError(Code::kUnknownDim, absl::StrCat(option, ": no such dimension"),
                        {near.empty() ? known : absl::StrCat(known, ".  ", near)});
     }
@@ -174,12 +131,12 @@ absl::Status Binder::BindOverride(const DeclaredInput& input, const Dims& dims) 
 // Whether `input`'s fixed dim 0 is the batch. A lone number such as a sampling rate [1] is none; nor is any fixed dim
 // beside symbolic ones, which the exporter would have made symbolic too.
 bool Binder::StaticallyBatched(const DeclaredInput& input) const {
-  if (symbolic_batch_ || input.dims.empty() || input.dims[0].size != bound_.file_batch) return false;
+  if (symbols_.leading || input.dims.empty() || input.dims[0].size != bound_.file_batch) return false;
   return input.dims.size() > 1 || bound_.file_batch > 1 || inputs_.size() == 1;
 }
 
 absl::Status Binder::BindBatch() {
-  if (!symbolic_batch_) {
+  if (!symbols_.leading) {
     const auto batched = [](size_t rank) {
       return [rank](const DeclaredInput& input) { return input.dims.size() >= rank && input.dims[0].size; };
     };
@@ -191,16 +148,16 @@ absl::Status Binder::BindBatch() {
   const int64_t batch = bindings_.batch.value_or(1);
   if (batch < 1) return BindError(Code::kBadShape, absl::StrCat(option, ": a batch has at least one sample"));
   RETURN_IF_ERROR(CheckOneBatch());
-  for (const std::string& symbol : batch_symbols_) {
+  for (const std::string& symbol : symbols_.batch) {
     const bool named = bindings_.dims.count(symbol) > 0;  // the more particular option wins
     if (named || (!bindings_.batch && bound_.dims.count(symbol) > 0)) continue;
     RETURN_IF_ERROR(Assign(symbol, batch, option));
   }
-  if (!bindings_.batch && !batch_symbols_.empty()) {
-    const std::string main = MainBatchSymbol();
+  if (!bindings_.batch && !symbols_.batch.empty()) {
+    const std::string main = symbols_.MainBatch();
     if (bound_.dims.at(main) > 0) bound_.file_batch = bound_.dims.at(main);
   }
-  if (!bindings_.batch || symbolic_batch_ || !batch_symbols_.empty()) return absl::OkStatus();
+  if (!bindings_.batch || symbols_.leading || !symbols_.batch.empty()) return absl::OkStatus();
   if (std::none_of(inputs_.begin(), inputs_.end(), [&](const auto& input) { return StaticallyBatched(input); })) {
     return BindError(Code::kStaticBatch, absl::StrCat(option, ": no input of the model has a batch dimension"),
                      {"way out: --input NAME=SHAPE, or drop --batch"});
@@ -223,19 +180,13 @@ absl::Status Binder::CheckOneBatch() const {
     if (input == inputs_.end() || !StaticallyBatched(*input) || dims.front() == *bindings_.batch) continue;
     return conflict(absl::StrCat("--input ", name, "=", ToString(Shape(dims))), dims.front());
   }
-  const bool all_named = std::all_of(batch_symbols_.begin(), batch_symbols_.end(), [&](const std::string& symbol) {
+  const bool all_named = std::all_of(symbols_.batch.begin(), symbols_.batch.end(), [&](const std::string& symbol) {
     const auto given = bindings_.dims.find(symbol);
     return given != bindings_.dims.end() && given->second != *bindings_.batch;
   });
-  if (batch_symbols_.empty() || !all_named) return absl::OkStatus();
-  const std::string main = MainBatchSymbol();
+  if (symbols_.batch.empty() || !all_named) return absl::OkStatus();
+  const std::string main = symbols_.MainBatch();
   return conflict(absl::StrCat("--dim ", main, "=", bindings_.dims.at(main)), bindings_.dims.at(main));
-}
-
-// Of the symbols that --batch means, the one that reports call the batch.
-std::string Binder::MainBatchSymbol() const {
-  const auto named = std::find_if(batch_symbols_.begin(), batch_symbols_.end(), NamedLikeBatch);
-  return named != batch_symbols_.end() ? *named : *batch_symbols_.begin();
 }
 
 std::optional<int64_t> Binder::SizeOf(const DeclaredInput& input, size_t dim) const {

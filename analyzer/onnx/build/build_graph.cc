@@ -1,7 +1,6 @@
 #include "analyzer/onnx/build/build_graph.h"
 
 #include <algorithm>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -11,8 +10,8 @@
 #include "analyzer/exported/source_trace.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
-#include "analyzer/onnx/build/bind.h"
 #include "analyzer/onnx/build/graph_signature.h"
+#include "analyzer/onnx/build/named_tensors.h"
 #include "analyzer/onnx/infer/schemas.h"
 #include "analyzer/onnx/read/short_name.h"
 #include "analyzer/onnx/read/tensor_literal.h"
@@ -85,125 +84,47 @@ std::vector<BodyProto> BodiesOf(const onnx::NodeProto& node, const InferredGraph
   return bodies;
 }
 
-// One GraphProto being written into a Graph: its own, or (a branch that always runs) the one around it.
-class Scope {
+// The nodes of one GraphProto, written behind those that the graph has.
+class NodeWriter {
  public:
-  Scope(const onnx::GraphProto& proto, const InferredGraph& facts, Graph& graph, Scope* outer, Versions& versions)
-      : proto_(proto), facts_(facts), graph_(graph), outer_(outer), versions_(versions) {}
+  NodeWriter(const onnx::GraphProto& proto, const InferredGraph& facts, Graph& graph, NodeWriter* outer,
+             Versions& versions)
+      : proto_(proto),
+        facts_(facts),
+        graph_(graph),
+        names_(proto, facts, graph, outer != nullptr ? &outer->names_ : nullptr),
+        versions_(versions) {}
 
-  void AddInputs();
-  void AddInitializers();
-  void AddNodes();
-  void AddOutputs();
-  // The tensor called `name` here or further out; an invalid id for "" and for what is nowhere.
-  TensorId Find(const std::string& name);
-  void Reserve(size_t names) { ids_.reserve(names); }
-  // Rewrites of this graph's nodes.
-  void UseRewrites(const std::vector<InputRewrite>& rewrites) {
-    for (const InputRewrite& rewrite : rewrites) rewrites_[rewrite.node].push_back(&rewrite);
-  }
-  const TensorIds& captures() const { return captures_; }
+  // `rewrites` of this graph's nodes.
+  void AddAll(const std::vector<InputRewrite>& rewrites = {});
 
  private:
-  Tensor MakeTensor(const std::string& name, TensorRole role) const;
-  TensorId Define(const std::string& name, TensorRole role);
   void AddNode(int index);
   void AddBodies(const onnx::NodeProto& proto, int index, Node& node);
   void AddBranch(const onnx::NodeProto& proto, const BodyProto& branch);
   void AddIdentity(const onnx::NodeProto& at, TensorId from, const std::string& name);
   void Rewrite(const InputRewrite& rewrite, Node& node);
   TensorId AddLiteral(const std::string& name, LiteralPtr value);
-  bool SharesGraph() const { return outer_ != nullptr && &outer_->graph_ == &graph_; }
-  std::string UniqueName(const std::string& name);
 
   const onnx::GraphProto& proto_;
   const InferredGraph& facts_;
   Graph& graph_;
-  Scope* outer_;
+  NamedTensors names_;
   Versions& versions_;
-  absl::flat_hash_map<absl::string_view, TensorId> ids_;  // keys live in the proto, or in made_names_
-  std::deque<std::string> made_names_;
-  absl::flat_hash_map<std::string, int64_t> last_;  // name -> the number behind it that was given out last
-  TensorIds captures_;                              // tensors of outer_ that were requested
   absl::flat_hash_map<int, std::vector<const InputRewrite*>> rewrites_;
 };
 
-Tensor Scope::MakeTensor(const std::string& name, TensorRole role) const {
-  Tensor tensor;
-  tensor.name = ShortName(name);
-  tensor.role = role;
-  if (const auto it = facts_.values.find(name); it != facts_.values.end()) {
-    tensor.dtype = it->second.dtype;
-    tensor.shape = it->second.shape;
-    tensor.value = it->second.value;
-    tensor.upper_bound = it->second.upper_bound;
-  }
-  return tensor;
-}
-
-// Branches of different Ifs may use one name for different values; a graph's tensors are distinguished by theirs.
-std::string Scope::UniqueName(const std::string& name) {
-  Scope* owner = this;
-  while (owner->SharesGraph()) owner = owner->outer_;
-  if (!owner->ids_.contains(name)) return name;
-  std::string unique;
-  int64_t& number = owner->last_[name];  // what is taken stays taken: no number is tried twice
-  do {
-    unique = absl::StrCat(name, "/", ++number);
-  } while (owner->ids_.contains(unique));
-  return unique;
-}
-
-TensorId Scope::Define(const std::string& name, TensorRole role) {
-  if (const auto it = ids_.find(name); it != ids_.end()) return it->second;
-  Tensor tensor = MakeTensor(name, role);
-  if (SharesGraph()) {
-    tensor.name = UniqueName(name);
-    Scope* owner = this;
-    while (owner->SharesGraph()) owner = owner->outer_;
-    const TensorId id = graph_.tensors.Add(std::move(tensor));
-    owner->ids_.emplace(owner->made_names_.emplace_back(graph_.tensors[id].name), id);
-    return ids_[name] = id;
-  }
-  return ids_[name] = graph_.tensors.Add(std::move(tensor));
-}
-
-TensorId Scope::Find(const std::string& name) {
-  if (name.empty()) return TensorId();
-  if (const auto it = ids_.find(name); it != ids_.end()) return it->second;
-  if (outer_ == nullptr) return TensorId();
-  const TensorId there = outer_->Find(name);
-  if (!there.valid() || SharesGraph()) return there;
-  Tensor captured = outer_->graph_.tensors[there];
-  captured.name = name;
-  captured.role = TensorRole::kInput;
-  captures_.push_back(there);
-  const TensorId here = graph_.tensors.Add(std::move(captured));
-  graph_.inputs.push_back(here);
-  return ids_[name] = here;
-}
-
-void Scope::AddInputs() {
-  const InputNames stored = StoredInputs(proto_);
-  for (const auto& input : proto_.input()) {
-    if (stored.contains(input.name()) || ids_.contains(input.name())) continue;
-    graph_.inputs.push_back(Define(input.name(), TensorRole::kInput));
-  }
-}
-
-void Scope::AddInitializers() {
-  const auto add = [&](const std::string& name) {
-    if (!name.empty() && !ids_.contains(name)) graph_.initializers.push_back(Define(name, TensorRole::kInitializer));
-  };
-  for (const auto& tensor : proto_.initializer()) add(tensor.name());
-  for (const auto& tensor : proto_.sparse_initializer()) add(tensor.values().name());
-}
-
-void Scope::AddNodes() {
+void NodeWriter::AddAll(const std::vector<InputRewrite>& rewrites) {
+  for (const InputRewrite& rewrite : rewrites) rewrites_[rewrite.node].push_back(&rewrite);
+  names_.Reserve(facts_.values.size());
+  names_.AddInputs();
+  names_.AddInitializers();
   for (int i = 0; i < proto_.node_size(); ++i) AddNode(i);
+  names_.AddOutputs();
+  LinkTensors(graph_);
 }
 
-void Scope::AddNode(int index) {
+void NodeWriter::AddNode(int index) {
   const onnx::NodeProto& proto = proto_.node(index);
   const NodeFact fact =
       static_cast<size_t>(index) < facts_.nodes.size() ? facts_.nodes[static_cast<size_t>(index)] : NodeFact();
@@ -218,7 +139,7 @@ void Scope::AddNode(int index) {
   node.domain = proto.domain() == "ai.onnx" ? "" : proto.domain();
   node.since_version = versions_.SinceVersion(node.domain, node.op);
   node.shapes_assumed = fact.assumed;
-  for (const std::string& input : proto.input()) node.inputs.push_back(Find(input));
+  for (const std::string& input : proto.input()) node.inputs.push_back(names_.Find(input));
   for (const auto& attribute : proto.attribute()) {
     if (auto value = AttributeOf(attribute)) node.attributes.emplace(attribute.name(), *std::move(value));
   }
@@ -236,23 +157,19 @@ void Scope::AddNode(int index) {
   const TensorRole role =
       node.domain.empty() && node.op == "Constant" ? TensorRole::kConstant : TensorRole::kActivation;
   for (const std::string& output : proto.output()) {
-    node.outputs.push_back(output.empty() ? TensorId() : Define(output, role));
+    node.outputs.push_back(output.empty() ? TensorId() : names_.Define(output, role));
   }
   graph_.nodes.Add(std::move(node));
 }
 
-void Scope::AddBodies(const onnx::NodeProto& proto, int index, Node& node) {
+void NodeWriter::AddBodies(const onnx::NodeProto& proto, int index, Node& node) {
   static const InferredGraph kNothing;
   const std::vector<BodyProto> bodies = BodiesOf(proto, facts_, index);
   for (const BodyProto& body : bodies) {
     auto graph = std::make_shared<Graph>();
-    Scope scope(*body.graph, body.facts != nullptr ? *body.facts : kNothing, *graph, this, versions_);
-    scope.AddInputs();
-    scope.AddInitializers();
-    scope.AddNodes();
-    scope.AddOutputs();
-    LinkTensors(*graph);
-    for (TensorId captured : scope.captures()) {
+    NodeWriter inner(*body.graph, body.facts != nullptr ? *body.facts : kNothing, *graph, this, versions_);
+    inner.AddAll();
+    for (TensorId captured : inner.names_.captures()) {
       if (std::find(node.captures.begin(), node.captures.end(), captured) == node.captures.end()) {
         node.captures.push_back(captured);
       }
@@ -269,36 +186,34 @@ void Scope::AddBodies(const onnx::NodeProto& proto, int index, Node& node) {
 }
 
 // Writes the branch's nodes in the place of the If; what the branch returns takes the If's names.
-void Scope::AddBranch(const onnx::NodeProto& proto, const BodyProto& branch) {
-  Scope scope(*branch.graph, *branch.facts, graph_, this, versions_);
-  scope.AddInitializers();
+void NodeWriter::AddBranch(const onnx::NodeProto& proto, const BodyProto& branch) {
+  NodeWriter inner(*branch.graph, *branch.facts, graph_, this, versions_);
+  inner.names_.AddInitializers();
   const TensorId first_own = graph_.tensors.next_id();
-  scope.AddNodes();
+  for (int i = 0; i < branch.graph->node_size(); ++i) inner.AddNode(i);
   for (int i = 0; i < proto.output_size() && i < branch.graph->output_size(); ++i) {
     const std::string& name = proto.output(i);
     if (name.empty()) continue;
-    const TensorId made = scope.Find(branch.graph->output(i).name());
+    const TensorId made = inner.names_.Find(branch.graph->output(i).name());
     if (!made.valid()) continue;
-    Tensor& tensor = graph_.tensors[made];
-    const bool own = made >= first_own && tensor.role != TensorRole::kInitializer;
+    const bool own = made >= first_own && graph_.tensors[made].role != TensorRole::kInitializer;
     const bool named = std::any_of(proto.output().begin(), proto.output().begin() + i,
-                                   [&](const std::string& earlier) { return Find(earlier) == made; });
+                                   [&](const std::string& earlier) { return names_.Find(earlier) == made; });
     if (own && !named) {
-      tensor.name = SharesGraph() ? UniqueName(name) : name;
-      ids_[name] = made;
+      names_.Rename(made, name);
     } else {
       AddIdentity(proto, made, name);
     }
   }
 }
 
-void Scope::AddIdentity(const onnx::NodeProto& at, TensorId from, const std::string& name) {
+void NodeWriter::AddIdentity(const onnx::NodeProto& at, TensorId from, const std::string& name) {
   Node node;
   node.name = absl::StrCat(at.name(), "/", name);
   node.op = "Identity";
   node.since_version = versions_.SinceVersion("", node.op);
   node.inputs = {from};
-  const TensorId to = Define(name, TensorRole::kActivation);
+  const TensorId to = names_.Define(name, TensorRole::kActivation);
   Tensor& tensor = graph_.tensors[to];
   const Tensor& source = graph_.tensors[from];
   tensor.dtype = source.dtype;
@@ -309,20 +224,17 @@ void Scope::AddIdentity(const onnx::NodeProto& at, TensorId from, const std::str
   graph_.nodes.Add(std::move(node));
 }
 
-TensorId Scope::AddLiteral(const std::string& name, LiteralPtr value) {
+TensorId NodeWriter::AddLiteral(const std::string& name, LiteralPtr value) {
   Tensor tensor;
-  tensor.name = UniqueName(name);
   tensor.dtype = value->dtype;
   tensor.shape = Shape(value->dims);
   tensor.role = TensorRole::kInitializer;
   tensor.value = std::move(value);
-  const TensorId id = graph_.tensors.Add(std::move(tensor));
-  ids_.emplace(made_names_.emplace_back(graph_.tensors[id].name), id);
-  graph_.initializers.push_back(id);
-  return id;
+  graph_.initializers.push_back(names_.AddMade(name, std::move(tensor)));
+  return graph_.initializers.back();
 }
 
-void Scope::Rewrite(const InputRewrite& rewrite, Node& node) {
+void NodeWriter::Rewrite(const InputRewrite& rewrite, Node& node) {
   TensorId& operand = node.inputs[static_cast<size_t>(rewrite.input)];
   const std::string name = graph_.tensors[operand].name;
   if (rewrite.contents != nullptr) {
@@ -339,19 +251,11 @@ void Scope::Rewrite(const InputRewrite& rewrite, Node& node) {
   expand.inputs = {operand,
                    AddLiteral(absl::StrCat(name, "/batch"), std::make_shared<const Literal>(std::move(target)))};
   Tensor expanded;
-  expanded.name = UniqueName(absl::StrCat(name, "/expanded"));
   expanded.dtype = graph_.tensors[operand].dtype;
   expanded.shape = *rewrite.expanded;
-  operand = graph_.tensors.Add(std::move(expanded));
-  ids_.emplace(made_names_.emplace_back(graph_.tensors[operand].name), operand);
+  operand = names_.AddMade(absl::StrCat(name, "/expanded"), std::move(expanded));
   expand.outputs = {operand};
   graph_.nodes.Add(std::move(expand));
-}
-
-void Scope::AddOutputs() {
-  for (const auto& output : proto_.output()) {
-    if (const TensorId id = Find(output.name()); id.valid()) graph_.outputs.push_back(id);
-  }
 }
 
 }  // namespace
@@ -361,17 +265,9 @@ absl::StatusOr<Graph> BuildGraph(const onnx::ModelProto& model, const InferredGr
   Graph graph;
   Versions versions(model);
   graph.opset = versions.Opset("");
-  Scope scope(model.graph(), facts, graph, nullptr, versions);
-  scope.UseRewrites(rewrites);
-  const auto nodes = static_cast<size_t>(model.graph().node_size());
-  graph.nodes.reserve(nodes);
+  graph.nodes.reserve(static_cast<size_t>(model.graph().node_size()));
   graph.tensors.reserve(facts.values.size());
-  scope.Reserve(facts.values.size());
-  scope.AddInputs();
-  scope.AddInitializers();
-  scope.AddNodes();
-  scope.AddOutputs();
-  LinkTensors(graph);
+  NodeWriter(model.graph(), facts, graph, nullptr, versions).AddAll(rewrites);
   for (const auto& entry : model.graph().metadata_props()) {
     if (entry.key() != kGraphSignature) continue;
     graph.signature = ProgramSignature::Parse(entry.value());

@@ -13,6 +13,8 @@
 #include "analyzer/graph/bytes.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/graph/suggest.h"
+#include "analyzer/onnx/rebatch/rebatch.h"
 #include "analyzer/run/limits.h"
 #include "onnx/onnx_pb.h"
 
@@ -177,6 +179,32 @@ absl::Status AddSizes(const Graph& graph, int64_t& total) {
 absl::Status CheckSizes(const Graph& graph) {
   int64_t total = 0;
   return AddSizes(graph, total);
+}
+
+void NoteRebatched(const DimChange& first, const Rebatched& rebatched, std::vector<Diagnostic>& notes) {
+  Diagnostic note{.code = Code::kRebatched, .severity = Severity::kNote, .count = rebatched.followed};
+  note.message = first.dim == 0 ? absl::StrCat("exported with a fixed batch of ", first.from,
+                                               "; read as if exported with ", first.to)
+                                : absl::StrCat("exported with a fixed size of ", first.from, " for '", first.input,
+                                               "'; read as if exported with ", first.to);
+  note.details.push_back(absl::StrCat("why: ", rebatched.followed,
+                                      rebatched.followed == 1 ? " constant or input" : " constants and inputs",
+                                      " that carry the size were made to follow it"));
+  if (!rebatched.unreached.empty()) {
+    const auto heavy = std::find_if(rebatched.unreached.begin(), rebatched.unreached.end(),
+                                    [](const auto& value) { return value.second; });
+    const bool computed = heavy != rebatched.unreached.end();
+    const auto count = static_cast<int64_t>(rebatched.unreached.size());
+    note.details.push_back(absl::StrCat("why: ", count, count == 1 ? " value" : " values", " that no input reaches ",
+                                        count == 1 ? "stays" : "stay", " at a batch of 1, such as '",
+                                        (computed ? heavy : rebatched.unreached.begin())->first, "'"));
+    if (computed) {
+      note.severity = Severity::kWarning;
+      note.details.emplace_back("why: a batch of 1 does not tell them apart");
+      note.details.emplace_back(kExportRecipe);
+    }
+  }
+  notes.push_back(std::move(note));
 }
 
 void AddImportNotes(const onnx::ModelProto& model, ImportedModel& imported) {

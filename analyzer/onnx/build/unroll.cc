@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/onnx/build/renaming.h"
+#include "analyzer/onnx/load/renaming.h"
 #include "analyzer/onnx/infer/body.h"
 #include "analyzer/run/limits.h"
 

@@ -89,6 +89,7 @@ absl::Span<const Row> IndexingRows();
 absl::Span<const Row> LayoutRows();
 absl::Span<const Row> MathRows();
 absl::Span<const Row> MatrixRows();
+absl::Span<const Row> PlacementRows();
 absl::Span<const Row> QuantizeRows();
 absl::Span<const Row> ReductionRows();
 absl::Span<const Row> SelectionRows();

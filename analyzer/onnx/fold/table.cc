@@ -8,7 +8,7 @@ absl::flat_hash_map<std::string_view, const Row*> AllRows() {
   absl::flat_hash_map<std::string_view, const Row*> rows;
   for (absl::Span<const Row> family :
        {ArithmeticRows(), ComparisonRows(), GeneratorRows(), IndexingRows(), LayoutRows(), MathRows(), MatrixRows(),
-        QuantizeRows(), ReductionRows(), SelectionRows()}) {
+        PlacementRows(), QuantizeRows(), ReductionRows(), SelectionRows()}) {
     for (const Row& row : family) rows.emplace(row.op, &row);
   }
   return rows;

@@ -1,17 +1,13 @@
 #include "analyzer/onnx/infer/inference.h"
 
-#include <algorithm>
-#include <exception>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/onnx/infer/body.h"
 #include "analyzer/onnx/infer/bounds.h"
 #include "analyzer/onnx/infer/misfit.h"
-#include "analyzer/onnx/infer/schema_context.h"
-#include "analyzer/onnx/infer/schemas.h"
 #include "analyzer/onnx/read/tensor_literal.h"
-#include "onnx/shape_inference/implementation.h"
 
 namespace onnx_mem {
 namespace {
@@ -38,8 +34,9 @@ std::string InputShapes(const NodeInputs& inputs) {
   return text;
 }
 
-absl::Status BadShape(const onnx::NodeProto& node, const onnx::GraphProto& graph, const NodeInputs& inputs,
-                      std::string reason) {
+}  // namespace
+
+absl::Status NodeSite::BadShape(std::string reason) const {
   for (const char* prefix : {"[ShapeInferenceError] ", "[TypeInferenceError] "}) {
     if (reason.rfind(prefix, 0) == 0) reason.erase(0, std::char_traits<char>::length(prefix));
   }
@@ -50,53 +47,7 @@ absl::Status BadShape(const onnx::NodeProto& node, const onnx::GraphProto& graph
                      absl::StrCat(Describe(node, graph), ": ", reason), std::move(details));
 }
 
-bool IsScalar(const onnx::TypeProto* type) {
-  const Shape shape = ShapeOfType(type);
-  return shape.has_rank && shape.dims.empty();
-}
-
-// Adds what `result` knows beyond `type`; whether that was a size.
-bool Fill(const rules::Result& result, onnx::TypeProto& type) {
-  if (type.value_case() != onnx::TypeProto::VALUE_NOT_SET && !type.has_tensor_type()) return false;
-  if (!type.has_tensor_type() && result.element_type == onnx::TensorProto::UNDEFINED && !result.shape.has_rank) {
-    return false;
-  }
-  onnx::TypeProto::Tensor& tensor = *type.mutable_tensor_type();
-  if (tensor.elem_type() == onnx::TensorProto::UNDEFINED) tensor.set_elem_type(result.element_type);
-  if (!result.shape.has_rank) return false;
-  if (!tensor.has_shape()) {
-    for (size_t i = 0; i < result.shape.rank(); ++i) tensor.mutable_shape()->add_dim();
-    if (result.shape.rank() == 0) tensor.mutable_shape();
-  }
-  if (static_cast<size_t>(tensor.shape().dim_size()) != result.shape.rank()) return false;
-  bool filled = false;
-  for (size_t i = 0; i < result.shape.rank(); ++i) {
-    auto& dim = *tensor.mutable_shape()->mutable_dim(static_cast<int>(i));
-    if (dim.has_dim_value() || result.shape.dims[i] < 0) continue;
-    dim.set_dim_value(result.shape.dims[i]);
-    filled = true;
-  }
-  return filled;
-}
-
-using TypeInputs = absl::InlinedVector<fold::Input, 4>;
-
-// The inputs as rules and checks see them; contents only where they are complete and may decide about sizes.
-TypeInputs InputsOf(const NodeSite& site, bool contents) {
-  TypeInputs inputs;
-  for (size_t i = 0; i < site.inputs.size(); ++i) {
-    fold::Input& added = inputs.emplace_back();
-    Value* input = site.inputs[i];
-    if (input == nullptr) continue;
-    const bool readable = contents && site.MayRead(i) && ContentsOf(*input) != nullptr && !input->partial;
-    added = {readable ? input->literal.get() : nullptr, input->type, true};
-  }
-  return inputs;
-}
-
-int VersionOf(const Operator& op) { return op.schema != nullptr ? op.schema->since_version() : 0; }
-
-}  // namespace
+int NodeSite::version() const { return op.schema != nullptr ? op.schema->since_version() : 0; }
 
 bool NodeSite::MayRead(size_t i) const {
   if (i >= inputs.size() || inputs[i] == nullptr) return false;
@@ -136,13 +87,13 @@ absl::Status InferencePass::InferGraph(const onnx::GraphProto& graph, ValueScope
     const onnx::NodeProto& node = graph.node(i);
     ++visits_;
     if (scope.depth() > 0) ++body_visits_;
-    Site site{node,
-              graph,
-              operators_.Of(node),
-              scope,
-              {},
-              facts.nodes[static_cast<size_t>(i)],
-              facts.bodies[static_cast<size_t>(i)]};
+    NodeSite site{node,
+                  graph,
+                  operators_.Of(node),
+                  scope,
+                  {},
+                  facts.nodes[static_cast<size_t>(i)],
+                  facts.bodies[static_cast<size_t>(i)]};
     for (const std::string& name : node.input()) {
       Value* value = name.empty() ? nullptr : scope.Find(name);
       site.inputs.push_back(name.empty() || value != nullptr ? value : &unknown);
@@ -168,8 +119,8 @@ void InferencePass::ReportValues(ValueScope& scope, InferredGraph& facts) {
 
 absl::Status InferencePass::InferNode(NodeSite& site) {
   if (site.op.default_domain && !site.inputs.empty() && site.inputs[0] != nullptr && site.node.attribute_size() > 0) {
-    const std::string fault = AxisFault(site.node, VersionOf(site.op), ShapeOfType(site.inputs[0]->type));
-    if (!fault.empty()) return BadShape(site.node, site.graph, site.inputs, fault);
+    const std::string fault = AxisFault(site.node, site.version(), ShapeOfType(site.inputs[0]->type));
+    if (!fault.empty()) return site.BadShape(fault);
   }
   if (BindConstant(site) || (fold_ && Fold(site))) return absl::OkStatus();
   for (const onnx::AttributeProto& attribute : site.node.attribute()) {
@@ -198,42 +149,64 @@ bool InferencePass::BindConstant(NodeSite& site) {
   return false;
 }
 
-bool InferencePass::Fold(NodeSite& site) {
-  if (site.op.fold == nullptr || made_left_ <= 0) return false;
+namespace {
+
+// What an operator is folded from, and whether some of it is a bound.
+struct FoldOperands {
+  absl::InlinedVector<fold::Input, 4> inputs;
+  bool bounds = false;
+};
+
+// nullopt where something that the operator needs to be known is not.
+std::optional<FoldOperands> FoldOperandsOf(const NodeSite& site) {
   const fold::Needs needs = site.op.fold->needs;
   if (needs != fold::Needs::kTypes) {
-    if (site.inputs.empty() || site.inputs[0] == nullptr) return false;
+    if (site.inputs.empty() || site.inputs[0] == nullptr) return std::nullopt;
     for (const Value* input : site.inputs) {
-      if (input != nullptr && !MayHaveContents(*input)) return false;
+      if (input != nullptr && !MayHaveContents(*input)) return std::nullopt;
     }
   }
-  absl::InlinedVector<fold::Input, 4> inputs;
+  FoldOperands all;
   absl::InlinedVector<BoundOperand, 4> operands;
-  bool bounds = false;
   for (size_t i = 0; i < site.inputs.size(); ++i) {
     Value* input = site.inputs[i];
-    fold::Input& added = inputs.emplace_back();
+    fold::Input& added = all.inputs.emplace_back();
     BoundOperand& operand = operands.emplace_back();
     if (input == nullptr) continue;
     added = {ContentsOf(*input), input->type, true};
     operand = {added.value, input->contents_are_bounds || input->upper_bound};
-    bounds = bounds || operand.is_bound;
+    all.bounds = all.bounds || operand.is_bound;
     const bool partial_allowed = needs == fold::Needs::kPartial || (needs == fold::Needs::kPartial0 && i == 0);
     if (input->partial && !partial_allowed) added.value = nullptr;
-    if (needs != fold::Needs::kTypes && added.value == nullptr) return false;
+    if (needs != fold::Needs::kTypes && added.value == nullptr) return std::nullopt;
   }
-  if (bounds && !KeepsBounds(site.node.op_type(), operands)) return false;
-  for (const fold::Input& input : inputs) {
+  if (all.bounds && !KeepsBounds(site.node.op_type(), operands)) return std::nullopt;
+  return all;
+}
+
+// Whether there is a result for each output of the node.
+bool IsComplete(const fold::Outputs& outputs, const onnx::NodeProto& node) {
+  if (outputs.size() != static_cast<size_t>(node.output_size())) return false;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i] == nullptr && !node.output(static_cast<int>(i)).empty()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool InferencePass::Fold(NodeSite& site) {
+  if (site.op.fold == nullptr || made_left_ <= 0) return false;
+  const std::optional<FoldOperands> operands = FoldOperandsOf(site);
+  if (!operands) return false;
+  for (const fold::Input& input : operands->inputs) {
     const int64_t elements = input.value != nullptr ? fold::Count(input.value->dims).value_or(0) : 0;
     if (elements <= kSmallFold) continue;
     if (folded_left_ < elements) return false;
     folded_left_ -= elements;
   }
-  fold::Outputs outputs = site.op.fold->run(fold::Call(site.node, site.op.schema->since_version(), inputs));
-  if (outputs.size() != static_cast<size_t>(site.node.output_size())) return false;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i] == nullptr && !site.node.output(static_cast<int>(i)).empty()) return false;
-  }
+  fold::Outputs outputs = site.op.fold->run(fold::Call(site.node, site.version(), operands->inputs));
+  if (!IsComplete(outputs, site.node)) return false;
   for (const LiteralPtr& output : outputs) {
     if (output != nullptr) made_left_ -= fold::Count(output->dims).value_or(0);
   }
@@ -246,159 +219,11 @@ bool InferencePass::Fold(NodeSite& site) {
     Value value;
     value.type = MakeType(ElementTypeOf(outputs[i]->dtype), Shape(outputs[i]->dims), arena_);
     value.partial = fold::HasUnknown(*outputs[i]);
-    value.contents_are_bounds = bounds;
+    value.contents_are_bounds = operands->bounds;
     value.literal = std::move(outputs[i]);
     site.scope.Set(site.node.output(static_cast<int>(i)), std::move(value));
   }
   return true;
-}
-
-namespace {
-
-// The first operand that the operator cannot do without and that the node leaves out; empty if there is none.
-std::string MissingInput(const NodeSite& site) {
-  if (site.op.schema == nullptr) return {};
-  const auto& formal = site.op.schema->inputs();
-  for (size_t i = 0; i < formal.size() && formal[i].GetOption() == onnx::OpSchema::Single; ++i) {
-    const int at = static_cast<int>(i);
-    if (at >= site.node.input_size() || site.node.input(at).empty()) {
-      return absl::StrCat("input ", i, " (", formal[i].GetName(), ") is missing");
-    }
-  }
-  return {};
-}
-
-}  // namespace
-
-absl::Status InferencePass::InferTypes(NodeSite& site, NodeOutputs& outputs) {
-  std::string reason = MissingInput(site);
-  if (!reason.empty()) return BadShape(site.node, site.graph, site.inputs, reason);
-  if (site.op.check_inputs != nullptr) {
-    const TypeInputs inputs = InputsOf(site, false);
-    reason = site.op.check_inputs(fold::Call(site.node, VersionOf(site.op), inputs));
-  }
-  const onnx::OpSchema* schema = site.op.schema;
-  bool certain = !reason.empty();
-  if (reason.empty() && (site.op.inferred || (schema != nullptr && schema->HasFunction()))) {
-    if (absl::Status status = InferBySchema(site, outputs, reason); !status.ok()) return status;
-  } else {
-    site.fact.assumed = schema == nullptr && site.op.rule == nullptr;
-  }
-  if (reason.empty() && site.op.check_output != nullptr && !outputs.empty()) {
-    const TypeInputs inputs = InputsOf(site, false);
-    reason = site.op.check_output(fold::Call(site.node, VersionOf(site.op), inputs), ShapeOfType(outputs[0]));
-    certain = !reason.empty();
-  }
-  if (reason.empty()) return absl::OkStatus();
-  // The checks looked at known sizes only; the schemas may have stumbled over an unknown one.
-  const auto exact = [](const Value* input) {
-    return input == nullptr || (!input->upper_bound && !input->contents_are_bounds);
-  };
-  const auto known = [](const Value* input) { return input == nullptr || IsFullyKnown(input->type); };
-  certain = (certain || std::all_of(site.inputs.begin(), site.inputs.end(), known)) &&
-            std::all_of(site.inputs.begin(), site.inputs.end(), exact);
-  if (certain) return BadShape(site.node, site.graph, site.inputs, reason);
-  KeepElementTypes(outputs);
-  return absl::OkStatus();
-}
-
-// Inputs of which something is unknown may fit after all: nothing is known of the outputs but the element type.
-void InferencePass::KeepElementTypes(NodeOutputs& outputs) {
-  for (onnx::TypeProto*& output : outputs) {
-    const int element_type =
-        output->has_tensor_type() ? output->tensor_type().elem_type() : onnx::TensorProto::UNDEFINED;
-    output = Arena::CreateMessage<onnx::TypeProto>(&arena_);
-    if (element_type != onnx::TensorProto::UNDEFINED) output->mutable_tensor_type()->set_elem_type(element_type);
-  }
-}
-
-rules::Results InferencePass::Apply(rules::Function rule, NodeSite& site) {
-  const TypeInputs inputs = InputsOf(site, true);
-  return rule(fold::Call(site.node, VersionOf(site.op), inputs));
-}
-
-// `reason` is set where the schema's function says that the inputs do not fit.
-absl::Status InferencePass::InferBySchema(NodeSite& site, NodeOutputs& outputs, std::string& reason) {
-  SchemaContext context(*this, site, outputs);
-  try {
-    if (site.op.inferred) {
-      site.op.schema->GetTypeAndShapeInferenceFunction()(context);
-    } else {
-      onnx::shape_inference::InferShapeForFunctionNode(*site.op.schema->GetFunction(), &Schemas::Instance(), context);
-    }
-  } catch (const std::exception& error) {  // how ONNX's functions report a misfit
-    reason = error.what();
-    if (reason.empty()) reason = "its inputs do not fit";
-  }
-  return context.body_status();
-}
-
-const onnx::TypeProto* InferencePass::TypeFromValueInfo(const onnx::GraphProto& graph, const std::string& name) {
-  const auto named = [&name](const onnx::ValueInfoProto& info) { return info.name() == name && info.has_type(); };
-  for (const auto* list : {&graph.value_info(), &graph.output()}) {
-    const auto found = std::find_if(list->begin(), list->end(), named);
-    if (found == list->end()) continue;
-    auto* type = Arena::CreateMessage<onnx::TypeProto>(&arena_);
-    *type = found->type();
-    if (!type->has_tensor_type() || !type->tensor_type().has_shape()) return type;
-    for (auto& dim : *type->mutable_tensor_type()->mutable_shape()->mutable_dim()) {
-      if (!trust_value_info_) dim.clear_dim_value();
-      const auto bound = bound_dims_.find(dim.dim_param());
-      if (dim.has_dim_param() && bound != bound_dims_.end()) dim.set_dim_value(bound->second);
-    }
-    return type;
-  }
-  return nullptr;
-}
-
-namespace {
-
-// Reads a stored list of integers, a shape or axes, whose contents are not in the file.
-bool LacksContents(const NodeSite& site) {
-  for (size_t i = 0; i < site.inputs.size(); ++i) {
-    Value* input = site.inputs[i];
-    if (input == nullptr || MayHaveContents(*input) || !IsFullyKnown(input->type)) continue;
-    const auto& type = input->type->tensor_type();
-    if (!IsIntegral(DTypeOf(type.elem_type())) || type.shape().dim_size() > 1) continue;
-    const std::string& name = site.node.input(static_cast<int>(i));
-    const auto& stored = site.graph.initializer();
-    const auto is_it = [&](const auto& tensor) { return tensor.name() == name; };
-    if (std::any_of(stored.begin(), stored.end(), is_it)) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
-void InferencePass::BindOutputs(NodeSite& site, const NodeOutputs& outputs) {
-  const bool any_unknown =
-      std::any_of(outputs.begin(), outputs.end(), [](const onnx::TypeProto* type) { return !IsFullyKnown(type); });
-  rules::Results results;
-  if (site.op.rule != nullptr) {
-    results = Apply(site.op.rule, site);
-  } else if (any_unknown && site.op.bound != nullptr) {
-    results = Apply(site.op.bound, site);
-  }
-  bool from_bound = false;
-  for (size_t i = 0; i < site.inputs.size(); ++i) {
-    const Value* input = site.inputs[i];
-    if (input == nullptr) continue;
-    from_bound =
-        from_bound || input->upper_bound || (input->contents_are_bounds && SizeGrowsWith(site.node.op_type(), i));
-  }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    Value value;
-    const bool filled = i < results.size() && Fill(results[i], *outputs[i]);
-    if ((!site.op.inferred || LacksContents(site)) && !IsFullyKnown(outputs[i])) {
-      const onnx::TypeProto* stored = TypeFromValueInfo(site.graph, site.node.output(static_cast<int>(i)));
-      if (stored != nullptr && outputs[i]->value_case() == onnx::TypeProto::VALUE_NOT_SET) *outputs[i] = *stored;
-      if (stored != nullptr) Fill({stored->tensor_type().elem_type(), ShapeOfType(stored)}, *outputs[i]);
-    }
-    if (outputs[i]->value_case() != onnx::TypeProto::VALUE_NOT_SET) value.type = outputs[i];
-    // A scalar has one element, however many went into it.
-    value.upper_bound = (from_bound || (filled && results[i].upper_bound)) && !IsScalar(value.type);
-    site.scope.Set(site.node.output(static_cast<int>(i)), std::move(value));
-  }
 }
 
 }  // namespace onnx_mem

@@ -38,12 +38,12 @@ struct NodeSite {
 
   // Whether input `i`'s contents may decide about sizes: they are exact, or bounds where a bound is sound.
   bool MayRead(size_t i) const;
+  int version() const;                              // since_version of the operator's schema; 0: none
+  absl::Status BadShape(std::string reason) const;  // the node does not fit its inputs
 };
 
 class InferencePass {
  public:
-  using Site = NodeSite;
-
   // The model outlives the pass.
   InferencePass(const onnx::ModelProto& model, bool fold);
 

@@ -10,23 +10,12 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/onnx/infer/shapes.h"
+#include "analyzer/onnx/rebatch/wishes.h"
 
 namespace onnx_mem {
 namespace {
 
 constexpr int kMostPasses = 30;
-
-// Adds the traces of `more` to those dims of `traces` that have none. Returns whether any was new.
-bool Merge(const Traces& more, Traces& traces) {
-  bool changed = traces.size() < more.size();
-  traces.resize(std::max(traces.size(), more.size()));
-  for (size_t i = 0; i < more.size(); ++i) {
-    if (!more[i].any() || traces[i].any()) continue;
-    traces[i] = more[i];
-    changed = true;
-  }
-  return changed;
-}
 
 // What was granted to the output's readers, beside what follows from the inputs.
 void MergeEdits(const std::vector<ContentsEdit>& granted, std::vector<ContentsEdit>& edits) {
@@ -41,13 +30,6 @@ void MergeEdits(const std::vector<ContentsEdit>& granted, std::vector<ContentsEd
   }
 }
 
-bool AllOfSizeOne(const Traces& traces, const Dims& dims) {
-  for (size_t d = 0; d < traces.size(); ++d) {
-    if (traces[d].any() && dims[d] != 1) return false;
-  }
-  return true;
-}
-
 bool IsProduct(std::string_view op) {
   return op == "MatMul" || op == "Gemm" || op == "Conv" || op == "Einsum" || op == "LayerNormalization" ||
          op == "Softmax";
@@ -58,31 +40,26 @@ class ProbeHook : public ScalingHook {
  public:
   ProbeHook(const onnx::GraphProto& graph, const InferredGraph& base, const Variables& variables,
             const TraceMap& input_traces)
-      : ScalingHook(graph, base, variables, Sizes::kProbe), input_traces_(input_traces) {
-    for (const auto& input : graph.input()) graph_inputs_.emplace(input.name(), 0);
-    for (const auto& tensor : graph.initializer()) graph_inputs_.erase(tensor.name());
-    for (int i = 0; i < graph.node_size(); ++i) {
-      for (int o = 0; o < graph.node(i).output_size(); ++o)
-        makers_.emplace(graph.node(i).output(o), std::make_pair(i, o));
-    }
-  }
+      : ScalingHook(graph, base, variables, Sizes::kProbe),
+        input_traces_(input_traces),
+        wishes_(graph, base, variables, plan_.traces) {}
 
   // Before each pass.
   void Restart() {
     plan_ = BatchPlan();
-    settled_ = wishes_;
-    grants_in_use_ = grants_;
+    settled_ = wishes_.all();
+    grants_in_use_ = wishes_.grants();
     heavy_.clear();
-    new_wish_ = false;
+    wishes_.ForgetNew();
   }
-  bool new_wish() const { return new_wish_; }
+  bool new_wish() const { return wishes_.any_new(); }
   BatchPlan& plan() { return plan_; }
 
   absl::Status Begin(InferencePass& pass, ValueScope& scope) override {
     UseArena(pass.arena());
     plan_.traces = input_traces_;
     for (const auto& [name, traces] : settled_) {
-      if (makers_.contains(name)) continue;  // granted by its node
+      if (wishes_.IsMade(name)) continue;  // granted by its node
       Traces& all = plan_.traces[name];
       Merge(traces, all);
       RETURN_IF_ERROR(ScaleInScope(name, all, scope));
@@ -91,128 +68,47 @@ class ProbeHook : public ScalingHook {
     return absl::OkStatus();
   }
 
-  absl::Status Before(int node, InferencePass::Site& site) override;
-  absl::Status After(int node, InferencePass::Site& site) override;
+  absl::Status Before(int node, NodeSite& site) override;
+  absl::Status After(int node, NodeSite& site) override;
 
  private:
   Operand OperandOf(const std::string& name, Value* now) const;
-  absl::Status Wish(const std::string& name, const Traces& traces, int reader, Ones ones);
-  absl::Status AskMaker(int node, int output, const Traces& wanted, int reader, Ones ones);
-  bool TryWish(const std::string& name, const Traces& traces, int reader, Ones ones);
-  bool IsComputed(const std::string& name) const {
-    const auto maker = makers_.find(name);
-    return maker != makers_.end() && graph_.node(maker->second.first).op_type() != "Constant";
-  }
-  absl::Status GrantWish(int node, const SizeWish& wish, InferencePass::Site& site);
-  absl::Status TraceOutput(int node, const std::string& name, InferencePass::Site& site);
+  absl::Status GrantWish(int node, const SizeWish& wish, NodeSite& site);
+  absl::Status TraceOutput(int node, const std::string& name, NodeSite& site);
   void InheritOuter(const onnx::NodeProto& node, const Dims& base, Traces& traces) const;
   bool Lost(int node) const;
 
   const TraceMap& input_traces_;
-  absl::flat_hash_map<std::string, int> graph_inputs_;
-  absl::flat_hash_map<std::string, std::pair<int, int>> makers_;  // node and which of its outputs
   BatchPlan plan_;
-  TraceMap wishes_, settled_;  // settled: those that this pass began with
-  absl::flat_hash_map<int, std::vector<ContentsEdit>> grants_, grants_in_use_;
+  Wishes wishes_;
+  // Those that this pass began with.
+  TraceMap settled_;
+  absl::flat_hash_map<int, std::vector<ContentsEdit>> grants_in_use_;
   absl::flat_hash_set<std::string> heavy_;  // values of this pass that carry no variable and took products to compute
-  absl::flat_hash_set<std::pair<std::string, int>> denied_;  // value and Ones
-  std::vector<Operand> inputs_, outputs_;                    // of the node at hand
-  bool new_wish_ = false;
+  std::vector<Operand> inputs_, outputs_;   // of the node at hand
 };
 
+// As it is now, in the pass.
 Operand ProbeHook::OperandOf(const std::string& name, Value* now) const {
-  Operand operand;
-  const ValueFact* base = name.empty() ? nullptr : Base(name);
-  operand.present = !name.empty();
-  if (base == nullptr) return operand;
-  if (base->shape.known()) operand.base = base->shape;
-  if (const auto it = plan_.traces.find(name); it != plan_.traces.end()) operand.traces = it->second;
-  operand.traces.resize(operand.base.rank());
-  operand.base_contents = base->value;
-  if (now != nullptr && base->value != nullptr) {
-    ContentsOf(*now);
-    if (!now->partial) operand.contents = now->literal;
-    operand.baked = operand.contents != nullptr && *operand.contents == *base->value;
-  }
-
+  Operand operand = wishes_.OperandOf(name);
+  if (now == nullptr || operand.base_contents == nullptr) return operand;
+  ContentsOf(*now);
+  if (!now->partial) operand.contents = now->literal;
+  operand.baked = operand.contents != nullptr && *operand.contents == *operand.base_contents;
   return operand;
 }
 
-// Asks whatever makes `name` to scale it: its producer, and that one's operands in turn.
-absl::Status ProbeHook::Wish(const std::string& name, const Traces& traces, int reader, Ones ones) {
-  const ValueFact* fact = Base(name);
-  if (fact == nullptr || !fact->shape.known()) {
-    return Refusal(absl::StrCat(DescribeNode(graph_, reader), " reads '", name, "', whose size is unknown"));
-  }
-  Traces& wish = wishes_[name];
-  wish.resize(fact->shape.rank());
-  if (!Merge(traces, wish)) return absl::OkStatus();
-  new_wish_ = true;
-  const auto maker = makers_.find(name);
-  if (maker == makers_.end() || graph_.node(maker->second.first).op_type() == "Constant") {
-    const bool given = graph_inputs_.contains(name);
-    const Ones least = maker != makers_.end() ? Ones::kConstant : given ? Ones::kExpand : Ones::kScale;
-    if (ones >= least || !AllOfSizeOne(traces, fact->shape.dims)) return absl::OkStatus();
-    return Refusal(absl::StrCat(DescribeNode(graph_, reader), " reads '", name, "', which is no part of the batch"));
-  }
-  const auto [node, output] = maker->second;
-  const Traces requested = wish;  // the map may move while others are requested
-  return AskMaker(node, output, requested, reader, ones);
-}
-
-absl::Status ProbeHook::AskMaker(int node, int output, const Traces& wanted, int reader, Ones ones) {
-  const onnx::NodeProto& proto = graph_.node(node);
-  std::vector<Operand> inputs, outputs;
-  for (const std::string& input : proto.input()) {
-    inputs.push_back(OperandOf(input, nullptr));
-    inputs.back().baked = inputs.back().base_contents != nullptr;
-  }
-  for (const std::string& out : proto.output()) outputs.push_back(OperandOf(out, nullptr));
-  outputs[static_cast<size_t>(output)].traces = wanted;
-  Ruling ruling = GrantBatch({proto, inputs, outputs, variables_}, output);
-  if (!ruling.understood) {
-    return Refusal(absl::StrCat(DescribeNode(graph_, node), " makes '", proto.output(output),
-                                "' of the exported size, and ", DescribeNode(graph_, reader), " needs it to follow"));
-  }
-  grants_[node] = ruling.edits;
-  for (const SizeWish& wish : ruling.wishes) RETURN_IF_ERROR(Wish(proto.input(wish.input), wish.dims, node, ones));
-  if (ruling.alternatives.empty()) return absl::OkStatus();
-  // What was computed is likelier to hold the batch than a constant beside it.
-  std::stable_sort(ruling.alternatives.begin(), ruling.alternatives.end(), [&](const SizeWish& a, const SizeWish& b) {
-    return IsComputed(proto.input(a.input)) > IsComputed(proto.input(b.input));
-  });
-  for (const SizeWish& wish : ruling.alternatives) {
-    if (TryWish(proto.input(wish.input), wish.dims, node, ones)) return absl::OkStatus();
-  }
-  return Refusal(absl::StrCat(DescribeNode(graph_, node), " has no operand that could follow"));
-}
-
-// Wishes and, where that is refused, takes everything back.
-bool ProbeHook::TryWish(const std::string& name, const Traces& traces, int reader, Ones ones) {
-  const auto key = std::make_pair(name, static_cast<int>(ones));
-  if (denied_.contains(key)) return false;
-  const auto wishes = wishes_;
-  const auto grants = grants_;
-  const bool new_wish = new_wish_;
-  if (Wish(name, traces, reader, ones).ok()) return true;
-  denied_.insert(key);
-  wishes_ = wishes;
-  grants_ = grants;
-  new_wish_ = new_wish;
-  return false;
-}
-
 // Scales operand `wish.input` for this pass, and sees to it that the next pass finds it scaled.
-absl::Status ProbeHook::GrantWish(int node, const SizeWish& wish, InferencePass::Site& site) {
+absl::Status ProbeHook::GrantWish(int node, const SizeWish& wish, NodeSite& site) {
   const std::string& name = graph_.node(node).input(wish.input);
   Operand& operand = inputs_[static_cast<size_t>(wish.input)];
   Traces all = operand.traces;
   Merge(wish.dims, all);
   if (!AllOfSizeOne(wish.dims, operand.base.dims)) {
-    RETURN_IF_ERROR(Wish(name, wish.dims, node, wish.ones));
-  } else if (!TryWish(name, wish.dims, node, wish.ones)) {
+    RETURN_IF_ERROR(wishes_.Wish(name, wish.dims, node, wish.ones));
+  } else if (!wishes_.TryWish(name, wish.dims, node, wish.ones)) {
     if (wish.ones == Ones::kBroadcast || wish.ones == Ones::kConstant) {
-      if (IsComputed(name) && Base(name)->value == nullptr) plan_.unreached[name] = heavy_.contains(name);
+      if (wishes_.IsComputed(name) && Base(name)->value == nullptr) plan_.unreached[name] = heavy_.contains(name);
       return absl::OkStatus();
     }
     plan_.expansions.push_back({.node = node, .input = wish.input, .dims = all});
@@ -221,13 +117,13 @@ absl::Status ProbeHook::GrantWish(int node, const SizeWish& wish, InferencePass:
   return ScaleOperand(node, wish.input, all, site);
 }
 
-absl::Status ProbeHook::Before(int node, InferencePass::Site& site) {
+absl::Status ProbeHook::Before(int node, NodeSite& site) {
   const onnx::NodeProto& proto = graph_.node(node);
   inputs_.clear();
   outputs_.clear();
   for (int i = 0; i < proto.input_size(); ++i)
     inputs_.push_back(OperandOf(proto.input(i), site.inputs[static_cast<size_t>(i)]));
-  for (const std::string& output : proto.output()) outputs_.push_back(OperandOf(output, nullptr));
+  for (const std::string& output : proto.output()) outputs_.push_back(wishes_.OperandOf(output));
   Ruling ruling = FollowBatch({proto, inputs_, outputs_, variables_});
   if (!ruling.understood) {
     const auto* target = inputs_.size() > 1 && inputs_[1].base_contents ? inputs_[1].base_contents->ints() : nullptr;
@@ -244,7 +140,7 @@ absl::Status ProbeHook::Before(int node, InferencePass::Site& site) {
   return absl::OkStatus();
 }
 
-absl::Status ProbeHook::After(int node, InferencePass::Site& site) {
+absl::Status ProbeHook::After(int node, NodeSite& site) {
   const onnx::NodeProto& proto = graph_.node(node);
   for (const std::string& output : proto.output()) {
     if (output.empty()) continue;
@@ -262,7 +158,7 @@ absl::Status ProbeHook::After(int node, InferencePass::Site& site) {
       absl::StrCat("the batch is lost at ", DescribeNode(graph_, node), ": its inputs follow, its output does not"));
 }
 
-absl::Status ProbeHook::TraceOutput(int node, const std::string& name, InferencePass::Site& site) {
+absl::Status ProbeHook::TraceOutput(int node, const std::string& name, NodeSite& site) {
   const ValueFact* base = Base(name);
   if (base == nullptr || !base->shape.known()) return absl::OkStatus();
   const Value* value = site.scope.Find(name);

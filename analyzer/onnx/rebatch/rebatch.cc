@@ -35,7 +35,7 @@ class ReplayHook : public ScalingHook {
     }
     return absl::OkStatus();
   }
-  absl::Status Before(int node, InferencePass::Site& site) override {
+  absl::Status Before(int node, NodeSite& site) override {
     if (const auto it = expansions_.find(node); it != expansions_.end()) {
       for (const Expansion* expansion : it->second)
         RETURN_IF_ERROR(ScaleOperand(node, expansion->input, expansion->dims, site));
@@ -45,7 +45,7 @@ class ReplayHook : public ScalingHook {
     }
     return absl::OkStatus();
   }
-  absl::Status After(int node, InferencePass::Site& site) override {
+  absl::Status After(int node, NodeSite& site) override {
     if (graph_.node(node).op_type() != "Constant") return absl::OkStatus();
     for (const std::string& output : graph_.node(node).output()) {
       const auto source = plan_.sources.find(output);

@@ -41,9 +41,9 @@ std::string DescribeNode(const onnx::GraphProto& graph, int node) {
   return absl::StrCat(proto.op_type(), " (node #", node, ")");
 }
 
-const ValueFact* ScalingHook::Base(const std::string& name) const {
-  const auto it = base_.values.find(name);
-  return it == base_.values.end() ? nullptr : &it->second;
+const ValueFact* BaseOf(const InferredGraph& base, const std::string& name) {
+  const auto it = base.values.find(name);
+  return it == base.values.end() ? nullptr : &it->second;
 }
 
 std::optional<Dims> ScalingHook::ScaledDims(const std::string& name, const Traces& traces) const {
@@ -60,7 +60,7 @@ absl::Status ScalingHook::ScaleInScope(const std::string& name, const Traces& tr
   return absl::OkStatus();
 }
 
-absl::Status ScalingHook::ScaleContents(int node, const ContentsEdit& edit, InferencePass::Site& site) {
+absl::Status ScalingHook::ScaleContents(int node, const ContentsEdit& edit, NodeSite& site) {
   std::vector<int64_t> contents;
   for (size_t i = 0; i < edit.base.size(); ++i) {
     const auto element = Scaled(edit.base[i], edit.elements[i], variables_, sizes_);
@@ -76,7 +76,7 @@ absl::Status ScalingHook::ScaleContents(int node, const ContentsEdit& edit, Infe
   return absl::OkStatus();
 }
 
-absl::Status ScalingHook::ScaleOperand(int node, int input, const Traces& traces, InferencePass::Site& site) {
+absl::Status ScalingHook::ScaleOperand(int node, int input, const Traces& traces, NodeSite& site) {
   const auto dims = ScaledDims(graph_.node(node).input(input), traces);
   if (!dims) return Refusal(absl::StrCat("an operand of ", DescribeNode(graph_, node), " cannot be made to follow"));
   Value*& operand = site.inputs[static_cast<size_t>(input)];

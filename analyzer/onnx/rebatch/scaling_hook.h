@@ -23,6 +23,9 @@ absl::Status Refusal(const std::string& why);
 // "Reshape '/block/Reshape_3'"
 std::string DescribeNode(const onnx::GraphProto& graph, int node);
 
+// What was inferred for `name` at the exported sizes; null where nothing was.
+const ValueFact* BaseOf(const InferredGraph& base, const std::string& name);
+
 class ScalingHook : public NodeHook {
  public:
   // `base`: what was inferred at the exported sizes. All outlive the hook.
@@ -30,13 +33,12 @@ class ScalingHook : public NodeHook {
       : graph_(graph), base_(base), variables_(variables), sizes_(sizes) {}
 
  protected:
-  // What was inferred for `name`; null where nothing was.
-  const ValueFact* Base(const std::string& name) const;
+  const ValueFact* Base(const std::string& name) const { return BaseOf(base_, name); }
 
   // Each returns a Refusal where the exported sizes cannot be scaled.
   absl::Status ScaleInScope(const std::string& name, const Traces& traces, ValueScope& scope);
-  absl::Status ScaleContents(int node, const ContentsEdit& edit, InferencePass::Site& site);
-  absl::Status ScaleOperand(int node, int input, const Traces& traces, InferencePass::Site& site);
+  absl::Status ScaleContents(int node, const ContentsEdit& edit, NodeSite& site);
+  absl::Status ScaleOperand(int node, int input, const Traces& traces, NodeSite& site);
 
   // Of the pass that runs; its messages live as long as the pass.
   void UseArena(google::protobuf::Arena& arena) { arena_ = &arena; }

@@ -52,6 +52,24 @@ std::optional<size_t> HolderOf(const Dims& to, int64_t cut, int64_t size) {
 
 }  // namespace
 
+bool AllOfSizeOne(const Traces& traces, const Dims& dims) {
+  for (size_t d = 0; d < traces.size(); ++d) {
+    if (traces[d].any() && dims[d] != 1) return false;
+  }
+  return true;
+}
+
+bool Merge(const Traces& more, Traces& traces) {
+  bool changed = traces.size() < more.size();
+  traces.resize(std::max(traces.size(), more.size()));
+  for (size_t i = 0; i < more.size(); ++i) {
+    if (!more[i].any() || traces[i].any()) continue;
+    traces[i] = more[i];
+    changed = true;
+  }
+  return changed;
+}
+
 bool AnyScaled(const Traces& traces) {
   return std::any_of(traces.begin(), traces.end(), [](const Trace& trace) { return trace.any(); });
 }

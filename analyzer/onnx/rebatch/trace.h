@@ -47,6 +47,10 @@ struct Trace {
 using Traces = absl::InlinedVector<Trace, 6>;
 
 bool AnyScaled(const Traces& traces);
+// Whether the exported size is 1 wherever a variable is carried.
+bool AllOfSizeOne(const Traces& traces, const Dims& dims);
+// Adds the traces of `more` to those dims of `traces` that have none. Returns whether any was new.
+bool Merge(const Traces& more, Traces& traces);
 
 // `base` as it is at the probe or the target; nullopt on overflow, or where the target is no whole number.
 std::optional<int64_t> Scaled(int64_t base, const Trace& trace, const Variables& variables, Sizes sizes);

@@ -1,4 +1,4 @@
-#include "analyzer/onnx/build/functions.h"
+#include "analyzer/onnx/load/functions.h"
 
 #include "analyzer/graph/diagnostic.h"
 #include "gtest/gtest.h"

@@ -1,4 +1,4 @@
-#include "analyzer/onnx/build/order_nodes.h"
+#include "analyzer/onnx/load/order_nodes.h"
 
 #include "analyzer/graph/diagnostic.h"
 #include "gtest/gtest.h"

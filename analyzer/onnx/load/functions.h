@@ -5,8 +5,8 @@
 //
 // Written here, not left to the ONNX library's inliner: that one names nodes by a running suffix, drops the call's
 // metadata (the exporter's module scopes), and skips functions of another opset.
-#ifndef ONNX_MEM_ANALYZER_ONNX_BUILD_FUNCTIONS_H_
-#define ONNX_MEM_ANALYZER_ONNX_BUILD_FUNCTIONS_H_
+#ifndef ONNX_MEM_ANALYZER_ONNX_LOAD_FUNCTIONS_H_
+#define ONNX_MEM_ANALYZER_ONNX_LOAD_FUNCTIONS_H_
 
 #include <cstdint>
 #include <set>
@@ -31,4 +31,4 @@ absl::StatusOr<InlinedFunctions> InlineFunctions(onnx::ModelProto& model);
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_ANALYZER_ONNX_BUILD_FUNCTIONS_H_
+#endif  // ONNX_MEM_ANALYZER_ONNX_LOAD_FUNCTIONS_H_

@@ -1,42 +1,16 @@
-// LSTM, GRU and RNN as PyTorch's native CUDA path runs them: one product with the input and one with the state per
-// step, and one fused cell. Every step's gates, workspace and state are saved. (cuDNN keeps a reserve of its own
-// instead, whose size only cuDNN knows.) Source: aten/src/ATen/native/RNN.cpp, cuda/RNN.cu,
-// tools/autograd/derivatives.yaml.
-//
-//   lstm step   mm [B, 4H], mm [B, 4H], cell: h [B, H], c [B, H], workspace [B, 4H]
-//   gru step    mm [B, 3H], mm [B, 3H], cell: h [B, H], workspace [B, 5H]
-//   rnn step    addmm [B, H], addmm [B, H] (added in place), tanh
+// LSTM, GRU and RNN over all steps (cells.h: one): a layer of the file, and a whole stack of layers.
 #include <algorithm>
 #include <array>
 
-#include "analyzer/eager/operators/binary.h"
 #include "analyzer/eager/operators/dropout.h"
 #include "analyzer/eager/operators/families.h"
-#include "analyzer/eager/operators/matmul.h"
-#include "analyzer/eager/operators/unary.h"
+#include "analyzer/eager/recurrent/cells.h"
 #include "analyzer/eager/views/shape.h"
 #include "analyzer/eager/views/views.h"
 #include "analyzer/run/limits.h"
 
 namespace onnx_mem::eager {
 namespace {
-
-// Parameters of one direction: [gates * H, I], [gates * H, H], [gates * H] each; biases may be null.
-struct Weights {
-  TensorRef ih, hh, bias_ih, bias_hh;
-};
-
-struct State {
-  TensorRef h, c;
-};
-
-struct Layer {
-  std::string_view kind;  // "lstm", "gru", "rnn"
-  int64_t gates = 1;
-  int64_t hidden = 0;
-  size_t directions = 1;
-  std::vector<Weights> weights;  // by direction
-};
 
 // `count` equal parts of a parameter that the file stores in one piece. Gradients are put together again.
 std::vector<TensorRef> Parts(Machine& m, const TensorRef& t, size_t count, const Dims& dims) {
@@ -67,8 +41,8 @@ std::vector<TensorRef> Take(Machine& m, const std::vector<TensorRef>& stored, si
 }
 
 // Stored tensors stand in the order input weights, state weights, biases; each may be split by direction or not.
-Layer LayerOf(Machine& m, const Call& call, int64_t input_size) {
-  Layer layer;
+RecurrentLayer LayerOf(Machine& m, const Call& call, int64_t input_size) {
+  RecurrentLayer layer;
   layer.kind = call.node.op == "lstm" ? "lstm" : (call.node.op == "gru" ? "gru" : "rnn");
   layer.gates = layer.kind == "lstm" ? 4 : (layer.kind == "gru" ? 3 : 1);
   layer.hidden = IntAttribute(call.node, "hidden", 0);
@@ -89,110 +63,33 @@ Layer LayerOf(Machine& m, const Call& call, int64_t input_size) {
   return layer;
 }
 
-// x times weight.t(), cast under autocast: the transposed weight is no leaf, so every step makes its own copy.
-TensorRef Gates(Machine& m, const TensorRef& x, const TensorRef& weight) {
-  const TensorRef weight_t = m.AutocastLow(Transpose(m, weight, 0, 1));
-  return Mm(m, m.AutocastLow(x), weight_t);
-}
-
-State LstmCell(Machine& m, const Layer& layer, const Weights& w, const TensorRef& x, const State& state) {
-  const TensorRef input_gates = Gates(m, x, w.ih), hidden_gates = Gates(m, state.h, w.hh);
-  const TensorRef bias_hh = m.AutocastLow(w.bias_hh), bias_ih = m.AutocastLow(w.bias_ih), c = m.AutocastLow(state.c);
-  NodeRef node = m.MakeNode("ThnnFusedLstmCellBackward0", {input_gates, hidden_gates, c, bias_ih, bias_hh});
-  for (const TensorRef& t : {c, bias_hh, hidden_gates, bias_ih, input_gates}) node.Save(t);
-  const Dims state_dims{x->dims[0], layer.hidden}, gate_dims = input_gates->dims;
-  const DType dtype = input_gates->dtype;
-  State next;
-  next.h = m.New("_thnn_fused_lstm_cell", state_dims, dtype);
-  next.c = m.Allocate(state_dims, dtype);
-  const TensorRef workspace = m.Allocate(gate_dims, dtype);
-  node.Save(next.c);
-  node.Save(workspace);
-  node.Output(next.h);
-  node.Output(next.c);
-  node.Formula([state_dims, gate_dims, dtype, biased = bias_ih != nullptr](Backward& b) {
-    b.m.BeginStep("_thnn_fused_lstm_cell_backward_impl");
-    const TensorRef gates = b.m.Allocate(gate_dims, dtype);
-    TensorRef c = b.m.Allocate(state_dims, dtype);
-    b.result(0, gates);
-    b.result(1, gates);
-    b.result(2, std::move(c));
-    if (!biased) return;
-    const TensorRef bias = b.m.Allocate(Dims{gate_dims[1]}, dtype);
-    b.result(3, bias);
-    b.result(4, bias);
-  });
-  return next;
-}
-
-State GruCell(Machine& m, const Layer& layer, const Weights& w, const TensorRef& x, const State& state) {
-  const TensorRef input_gates = Gates(m, x, w.ih), hidden_gates = Gates(m, state.h, w.hh);
-  const TensorRef bias_hh = m.AutocastLow(w.bias_hh), bias_ih = m.AutocastLow(w.bias_ih), h = m.AutocastLow(state.h);
-  NodeRef node = m.MakeNode("ThnnFusedGruCellBackward0", {input_gates, hidden_gates, h, bias_ih, bias_hh});
-  for (const TensorRef& t : {bias_hh, hidden_gates, h, bias_ih, input_gates}) node.Save(t);
-  const Dims state_dims{x->dims[0], layer.hidden}, gate_dims = input_gates->dims;
-  const DType dtype = input_gates->dtype;
-  State next;
-  next.h = m.New("_thnn_fused_gru_cell", state_dims, dtype);
-  const TensorRef workspace = m.Allocate(Dims{state_dims[0], 5 * layer.hidden}, dtype);
-  node.Save(workspace);
-  node.Output(next.h);
-  node.Formula([state_dims, gate_dims, dtype, biased = bias_ih != nullptr](Backward& b) {
-    b.m.BeginStep("_thnn_fused_gru_cell_backward");
-    b.result(0, b.m.Allocate(gate_dims, dtype));
-    b.result(1, b.m.Allocate(gate_dims, dtype));
-    b.result(2, b.m.Allocate(state_dims, dtype));
-    for (size_t edge : {3, 4}) {
-      if (biased) b.result(edge, b.m.Allocate(Dims{gate_dims[1]}, dtype));
-    }
-  });
-  return next;
-}
-
-TensorRef LinearOf(Machine& m, const TensorRef& x, const TensorRef& weight, const TensorRef& bias) {
-  const TensorRef b = m.AutocastLow(bias), w = m.AutocastLow(weight), a = m.AutocastLow(x);
-  return Linear(m, a, Transpose(m, w, 0, 1), b);
-}
-
-State RnnCell(Machine& m, const Weights& w, const TensorRef& x, const State& state) {
-  const TensorRef from_state = LinearOf(m, state.h, w.hh, w.bias_hh);
-  const TensorRef from_input = LinearOf(m, x, w.ih, w.bias_ih);
-  return {Unary(m, "tanh", Add(m, from_state, from_input, /*in_place=*/true)), nullptr};
-}
-
-State Cell(Machine& m, const Layer& layer, const Weights& w, const TensorRef& x, const State& state) {
-  if (layer.kind == "lstm") return LstmCell(m, layer, w, x, state);
-  if (layer.kind == "gru") return GruCell(m, layer, w, x, state);
-  return RnnCell(m, w, x, state);
-}
-
 // One direction over the steps of x [T, B, I]: the results stacked [T, B, H], and the last state. `results` gets those
 // of each step.
-TensorRef RunDirection(Machine& m, const Layer& layer, size_t direction, const std::vector<TensorRef>& steps,
-                       State& state, std::vector<TensorRef>& results) {
+TensorRef RunDirection(Machine& m, const RecurrentLayer& layer, size_t direction, const std::vector<TensorRef>& steps,
+                       RecurrentState& state, std::vector<TensorRef>& results) {
   results.resize(steps.size());
   for (size_t i = 0; i < steps.size(); ++i) {
     const size_t t = direction == 0 ? i : steps.size() - 1 - i;
-    state = Cell(m, layer, layer.weights[direction], steps[t], state);
+    state = RunCell(m, layer, layer.weights[direction], steps[t], state);
     results[t] = state.h;
   }
   return Stack(m, results, 0);
 }
 
 // The initial state number `which` (0: h, 1: c) of every direction: given, or zeros.
-std::vector<TensorRef> InitialStates(Machine& m, const Call& call, const Layer& layer, const TensorRef& x,
+std::vector<TensorRef> InitialStates(Machine& m, const Call& call, const RecurrentLayer& layer, const TensorRef& x,
                                      size_t which) {
   const size_t at = 1 + static_cast<size_t>(IntAttribute(call.node, "weights", 3)) + which;
   TensorRef all = call.input(at);
   const auto directions = static_cast<int64_t>(layer.directions);
   if (all == nullptr) all = m.New("zeros", Dims{directions, x->dims[1], layer.hidden}, x->dtype);
   std::vector<TensorRef> states;
-  for (int64_t d = 0; d < directions; ++d) states.push_back(SelectView(m, all, 0, d));
+  for (int64_t d = 0; d < directions; ++d) states.push_back(SelectView(m, all, 0));
   return states;
 }
 
 // [T, B, D * H] as the file's operator gives it: [T, D, B, H], or [B, T, D, H] when the batch stands first.
-TensorRef FileLayout(Machine& m, const TensorRef& y, const Layer& layer, bool batch_first) {
+TensorRef FileLayout(Machine& m, const TensorRef& y, const RecurrentLayer& layer, bool batch_first) {
   const Dims dims{y->dims[0], y->dims[1], static_cast<int64_t>(layer.directions), layer.hidden};
   return Permute(m, View(m, y, dims), batch_first ? Dims{1, 0, 2, 3} : Dims{0, 2, 1, 3});
 }
@@ -214,9 +111,9 @@ void EnactRecurrent(Machine& m, const Call& call, Outputs& out) {
   const bool batch_first = IntAttribute(call.node, "batch_first", 0) != 0;
   const TensorRef x = batch_first ? Transpose(m, call.input(0), 0, 1) : call.input(0);
   if (!IsRecurrence(call, x)) return;
-  const Layer layer = LayerOf(m, call, x->dims[2]);
+  const RecurrentLayer layer = LayerOf(m, call, x->dims[2]);
   const bool complete = std::all_of(layer.weights.begin(), layer.weights.end(),
-                                    [](const Weights& w) { return w.ih != nullptr && w.hh != nullptr; });
+                                    [](const CellWeights& w) { return w.ih != nullptr && w.hh != nullptr; });
   if (!complete) return;
   const std::vector<TensorRef> h = InitialStates(m, call, layer, x, 0);
   const std::vector<TensorRef> c =
@@ -227,7 +124,7 @@ void EnactRecurrent(Machine& m, const Call& call, Outputs& out) {
   // stack.
   std::vector<std::vector<TensorRef>> of_steps(layer.directions);
   for (size_t d = 0; d < layer.directions; ++d) {
-    State state{h[d], c[d]};
+    RecurrentState state{h[d], c[d]};
     results.push_back(RunDirection(m, layer, d, steps, state, of_steps[d]));
     last_h.push_back(state.h);
     last_c.push_back(state.c);
@@ -245,9 +142,9 @@ void EnactRecurrent(Machine& m, const Call& call, Outputs& out) {
 // A whole stack of layers, as torch.lstm and its like take it: aten/src/ATen/native/RNN.cpp (apply_layer_stack,
 // FullLayer, FullBidirectionalLayer).
 struct Stacked {
-  std::vector<Layer> layers;
-  std::vector<State> states;  // by layer and direction
-  double p = 0.0;             // of the dropouts between layers
+  std::vector<RecurrentLayer> layers;
+  std::vector<RecurrentState> states;  // by layer and direction
+  double p = 0.0;                      // of the dropouts between layers
 };
 
 // Inputs: x, initial states (attribute "states" counts them: h, and c of an LSTM), then of each layer and direction the
@@ -279,7 +176,7 @@ bool ReadStack(Machine& m, const Call& call, Stacked& stack) {
     }
     const size_t at = 1 + states + i * per_cell;
     if (call.inputs[at]->dims.size() != 2 || call.inputs[at + 1]->dims.size() != 2) return false;
-    Weights weights{call.inputs[at], call.inputs[at + 1], nullptr, nullptr};
+    CellWeights weights{call.inputs[at], call.inputs[at + 1], nullptr, nullptr};
     if (per_cell == 4) {
       weights.bias_ih = call.inputs[at + 2];
       weights.bias_hh = call.inputs[at + 3];
@@ -298,12 +195,12 @@ void EnactRecurrentLayers(Machine& m, const Call& call, Outputs& out) {
   if (x->dims[0] < 1 || !ReadStack(m, call, stack)) return;
   std::vector<TensorRef> last_h, last_c;
   for (size_t l = 0; l < stack.layers.size(); ++l) {
-    const Layer& layer = stack.layers[l];
+    const RecurrentLayer& layer = stack.layers[l];
     const std::vector<TensorRef> steps = Unbind(m, x, 0);
     std::vector<TensorRef> results;
     std::vector<std::vector<TensorRef>> of_steps(layer.directions);
     for (size_t d = 0; d < layer.directions; ++d) {
-      State state = stack.states[l * layer.directions + d];
+      RecurrentState state = stack.states[l * layer.directions + d];
       results.push_back(RunDirection(m, layer, d, steps, state, of_steps[d]));
       last_h.push_back(state.h);
       last_c.push_back(state.c);
@@ -321,18 +218,14 @@ void EnactRecurrentLayers(Machine& m, const Call& call, Outputs& out) {
 
 // nn.LSTMCell, nn.GRUCell: one step. Inputs: x, h, c (or null), input weight, state weight, input bias, state bias.
 void EnactCell(Machine& m, const Call& call, Outputs& out) {
-  Layer layer;
+  RecurrentLayer layer;
   layer.kind = call.node.op == "lstm_cell" ? "lstm" : "gru";
   layer.hidden = call.input(1)->dims[1];
-  const Weights weights{call.input(3), call.input(4), call.input(5), call.input(6)};
-  const State next = Cell(m, layer, weights, call.input(0), {call.input(1), call.input(2)});
+  const CellWeights weights{call.input(3), call.input(4), call.input(5), call.input(6)};
+  const RecurrentState next = RunCell(m, layer, weights, call.input(0), {call.input(1), call.input(2)});
   out[0] = next.h;
   if (out.size() > 1) out[1] = next.c;
 }
-
-}  // namespace
-
-namespace {
 
 // x and h [B, ...], weights [gates * H, ...].
 bool HasWeights(const CallShape& call) {

@@ -1,4 +1,4 @@
-#include "analyzer/onnx/build/classical.h"
+#include "analyzer/onnx/load/classical.h"
 
 #include <algorithm>
 #include <array>

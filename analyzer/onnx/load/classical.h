@@ -1,7 +1,7 @@
 // Models of classical machine learning (trees, linear models, support vectors): operators of ai.onnx.ml around no
 // network. They have no activations worth counting and no training step.
-#ifndef ONNX_MEM_ANALYZER_ONNX_BUILD_CLASSICAL_H_
-#define ONNX_MEM_ANALYZER_ONNX_BUILD_CLASSICAL_H_
+#ifndef ONNX_MEM_ANALYZER_ONNX_LOAD_CLASSICAL_H_
+#define ONNX_MEM_ANALYZER_ONNX_LOAD_CLASSICAL_H_
 
 #include <cstdint>
 #include <optional>
@@ -18,4 +18,4 @@ std::optional<Diagnostic> ClassicalNote(const onnx::ModelProto& model, int64_t f
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_ANALYZER_ONNX_BUILD_CLASSICAL_H_
+#endif  // ONNX_MEM_ANALYZER_ONNX_LOAD_CLASSICAL_H_

@@ -1,4 +1,4 @@
-#include "analyzer/onnx/build/functions.h"
+#include "analyzer/onnx/load/functions.h"
 
 #include <tuple>
 #include <utility>
@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
-#include "analyzer/onnx/build/renaming.h"
+#include "analyzer/onnx/load/renaming.h"
 #include "analyzer/run/limits.h"
 #include "onnx/onnx_pb.h"
 

@@ -1,10 +1,10 @@
-#include "analyzer/onnx/build/deployed.h"
+#include "analyzer/onnx/load/deployed.h"
 
 #include <algorithm>
 #include <array>
 
 #include "absl/strings/match.h"
-#include "analyzer/onnx/build/classical.h"
+#include "analyzer/onnx/load/classical.h"
 
 namespace onnx_mem {
 namespace {

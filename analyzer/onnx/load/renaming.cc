@@ -1,4 +1,4 @@
-#include "analyzer/onnx/build/renaming.h"
+#include "analyzer/onnx/load/renaming.h"
 
 #include <string>
 #include <utility>

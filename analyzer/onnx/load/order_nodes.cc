@@ -1,4 +1,4 @@
-#include "analyzer/onnx/build/order_nodes.h"
+#include "analyzer/onnx/load/order_nodes.h"
 
 #include <functional>
 #include <queue>
@@ -39,6 +39,8 @@ class OrderedScope {
  private:
   absl::Status Define();
   void FreeReads(const onnx::GraphProto& body, Names defined, std::vector<Name>& reads) const;
+  std::vector<Name> ReadsOf(const onnx::NodeProto& node) const;
+  absl::StatusOr<bool> OrderBodies(onnx::NodeProto& node) const;
   bool Knows(Name name) const {
     return given_.contains(name) || maker_.contains(name) || (outer_ != nullptr && outer_->Knows(name));
   }
@@ -89,23 +91,42 @@ void OrderedScope::FreeReads(const onnx::GraphProto& body, Names defined, std::v
   }
 }
 
+// What `node` and its bodies read of this graph and of those around it.
+std::vector<Name> OrderedScope::ReadsOf(const onnx::NodeProto& node) const {
+  std::vector<Name> reads;
+  for (const std::string& input : node.input()) {
+    if (!input.empty()) reads.push_back(input);
+  }
+  for (const auto& attribute : node.attribute()) {
+    if (attribute.has_g()) FreeReads(attribute.g(), {}, reads);
+    for (const auto& graph : attribute.graphs()) FreeReads(graph, {}, reads);
+  }
+  return reads;
+}
+
+// Whether a body had to be sorted.
+absl::StatusOr<bool> OrderedScope::OrderBodies(onnx::NodeProto& node) const {
+  bool changed = false;
+  for (auto& attribute : *node.mutable_attribute()) {
+    if (attribute.has_g()) {
+      ASSIGN_OR_RETURN(const bool inner, OrderedScope(*attribute.mutable_g(), this).Order());
+      changed |= inner;
+    }
+    for (auto& graph : *attribute.mutable_graphs()) {
+      ASSIGN_OR_RETURN(const bool inner, OrderedScope(graph, this).Order());
+      changed |= inner;
+    }
+  }
+  return changed;
+}
+
 absl::StatusOr<bool> OrderedScope::Order() {
   RETURN_IF_ERROR(Define());
   Needs needs(static_cast<size_t>(graph_.node_size()));
-  bool sorted = true;
-  bool changed = false;
-  std::vector<Name> reads;
+  bool sorted = true, changed = false;
   for (int i = 0; i < graph_.node_size(); ++i) {
     onnx::NodeProto& node = *graph_.mutable_node(i);
-    reads.clear();
-    for (const std::string& input : node.input()) {
-      if (!input.empty()) reads.push_back(input);
-    }
-    for (auto& attribute : *node.mutable_attribute()) {
-      if (attribute.has_g()) FreeReads(attribute.g(), {}, reads);
-      for (const auto& graph : attribute.graphs()) FreeReads(graph, {}, reads);
-    }
-    for (Name read : reads) {
+    for (Name read : ReadsOf(node)) {
       if (auto it = maker_.find(read); it != maker_.end()) {
         needs[i].push_back(it->second);
         sorted &= it->second < i;
@@ -113,16 +134,8 @@ absl::StatusOr<bool> OrderedScope::Order() {
         return BadOrder(absl::StrCat(Describe(node, i), " reads '", std::string(read), "', which nothing makes"));
       }
     }
-    for (auto& attribute : *node.mutable_attribute()) {
-      if (attribute.has_g()) {
-        ASSIGN_OR_RETURN(const bool inner, OrderedScope(*attribute.mutable_g(), this).Order());
-        changed |= inner;
-      }
-      for (auto& graph : *attribute.mutable_graphs()) {
-        ASSIGN_OR_RETURN(const bool inner, OrderedScope(graph, this).Order());
-        changed |= inner;
-      }
-    }
+    ASSIGN_OR_RETURN(const bool body_changed, OrderBodies(node));
+    changed |= body_changed;
   }
   for (const auto& output : graph_.output()) {
     if (!output.name().empty() && !Knows(output.name())) {

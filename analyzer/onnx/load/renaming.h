@@ -1,7 +1,7 @@
 // Copies of nodes under new names: what inlining a function and unrolling a loop share. Names of values are unique in a
 // model once all of its graphs have been read.
-#ifndef ONNX_MEM_ANALYZER_ONNX_BUILD_RENAMING_H_
-#define ONNX_MEM_ANALYZER_ONNX_BUILD_RENAMING_H_
+#ifndef ONNX_MEM_ANALYZER_ONNX_LOAD_RENAMING_H_
+#define ONNX_MEM_ANALYZER_ONNX_LOAD_RENAMING_H_
 
 #include <cstdint>
 #include <optional>
@@ -43,4 +43,4 @@ class Renamer {
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_ANALYZER_ONNX_BUILD_RENAMING_H_
+#endif  // ONNX_MEM_ANALYZER_ONNX_LOAD_RENAMING_H_

@@ -1,6 +1,6 @@
 // Whether a model was made to be run by onnxruntime rather than to be trained: what its operators tell.
-#ifndef ONNX_MEM_ANALYZER_ONNX_BUILD_DEPLOYED_H_
-#define ONNX_MEM_ANALYZER_ONNX_BUILD_DEPLOYED_H_
+#ifndef ONNX_MEM_ANALYZER_ONNX_LOAD_DEPLOYED_H_
+#define ONNX_MEM_ANALYZER_ONNX_LOAD_DEPLOYED_H_
 
 #include <string_view>
 
@@ -21,4 +21,4 @@ bool IsTrainable(const onnx::ModelProto& model);
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_ANALYZER_ONNX_BUILD_DEPLOYED_H_
+#endif  // ONNX_MEM_ANALYZER_ONNX_LOAD_DEPLOYED_H_

@@ -1,6 +1,6 @@
 // Checks that a graph can be run, and puts its nodes into an order in which it can.
-#ifndef ONNX_MEM_ANALYZER_ONNX_BUILD_ORDER_NODES_H_
-#define ONNX_MEM_ANALYZER_ONNX_BUILD_ORDER_NODES_H_
+#ifndef ONNX_MEM_ANALYZER_ONNX_LOAD_ORDER_NODES_H_
+#define ONNX_MEM_ANALYZER_ONNX_LOAD_ORDER_NODES_H_
 
 #include "absl/status/statusor.h"
 
@@ -17,4 +17,4 @@ absl::StatusOr<bool> OrderNodes(onnx::GraphProto& graph);
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_ANALYZER_ONNX_BUILD_ORDER_NODES_H_
+#endif  // ONNX_MEM_ANALYZER_ONNX_LOAD_ORDER_NODES_H_
