@@ -1,4 +1,4 @@
-"""measure(holds=, zero_grad=, float32_outputs=): facts of a loop, against what --trainer says of loops that have them."""
+"""measure(holds=, zero_grad=, float32_outputs=): facts of a loop, against --trainer of loops that have them."""
 import pytest
 import torch
 from torch import nn
@@ -17,23 +17,32 @@ class Classifier(nn.Module):
         return self.head(self.body(x).relu())
 
 
+class WithLoss(Classifier):
+    """Its loss runs under the autocast of its forward, as a LightningModule's does."""
+
+    def forward(self, x):
+        scores = super().forward(x)
+        return {"loss": nn.functional.cross_entropy(scores, torch.zeros(len(x), dtype=torch.int64)), "scores": scores}
+
+
 HF = {"holds": "loss"}
 LIGHTNING = {"holds": "loss", "zero_grad": "before-backward"}
 FABRIC = {"float32_outputs": True}
 
 
-@pytest.mark.parametrize("trainer, loop, precision", [
-    ("plain", {}, None), ("hf", HF, None), ("hf", {**HF, "float32_outputs": True}, "amp-bf16"),
-    ("lightning", LIGHTNING, None), ("lightning", LIGHTNING, "amp-bf16"), ("fabric", FABRIC, "bf16"),
-    ("fabric", FABRIC, "amp-bf16")])
+@pytest.mark.parametrize("make, trainer, loop, precision", [
+    (Classifier, "plain", {}, None), (Classifier, "hf", HF, None),
+    (Classifier, "hf", {**HF, "float32_outputs": True}, "amp-bf16"), (Classifier, "lightning", LIGHTNING, None),
+    (WithLoss, "lightning", LIGHTNING, "amp-bf16"), (Classifier, "fabric", FABRIC, "bf16"),
+    (Classifier, "fabric", FABRIC, "amp-bf16")])
 @pytest.mark.parametrize("batch", [16, 2000])
-def test_a_trainer_is_the_sum_of_its_facts(program, trainer, loop, precision, batch):
+def test_a_trainer_is_the_sum_of_its_facts(program, make, trainer, loop, precision, batch):
     x = torch.zeros(batch, 64)
-    measured = onnx_mem.measure(Classifier(), x, precision=precision, loss="cross-entropy", optimizer="sgd", **loop)
+    loss = "auto" if make is WithLoss else "cross-entropy"
+    measured = onnx_mem.measure(make(), x, precision=precision, loss=loss, optimizer="sgd", **loop)
     half = {} if precision is None else {"amp": "bf16"} if precision.startswith("amp") else {"dtype": "bf16"}
-    record = onnx_mem.record(Classifier(), (x,), precisions=[precision] if precision else [])
-    asked = onnx_mem.analyze(record, trainer=trainer, loss="cross-entropy", optimizer="sgd", mode="train",
-                             batch=batch, **half)
+    record = onnx_mem.record(make(), (x,), precisions=[precision] if precision else [])
+    asked = onnx_mem.analyze(record, trainer=trainer, loss=loss, optimizer="sgd", mode="train", batch=batch, **half)
     assert asked.training.peak_bytes == measured.peak_bytes
 
 
@@ -46,9 +55,9 @@ def test_each_fact_has_its_bytes():
     half = onnx_mem.measure(Classifier(), x, loss="mean", optimizer="none", precision="bf16")
     assert wide.end_of_forward_bytes - half.end_of_forward_bytes >= outputs - outputs // 2
     x = torch.zeros(1, 64)
-    kept = onnx_mem.measure(Classifier(), x, zero_grad="before-backward", optimizer="none")
-    gradients = 4 * sum(p.numel() for p in Classifier().parameters())
-    assert kept.end_of_forward_bytes >= onnx_mem.measure(Classifier(), x, optimizer="none").end_of_forward_bytes + gradients
+    plain, kept = (onnx_mem.measure(Classifier(), x, zero_grad=where, optimizer="none").end_of_forward_bytes
+                   for where in ("before-forward", "before-backward"))
+    assert kept >= plain + 4 * sum(p.numel() for p in Classifier().parameters())
 
 
 @pytest.mark.parametrize("given", [{"holds": "logits"}, {"zero_grad": "never"}])

@@ -38,6 +38,9 @@ class Loop(NamedTuple):
         return self
 
 
+PLAIN = Loop()
+
+
 @reported
 def measure(model: Module | None = None, args: object = (), *rest: object,
             kwargs: Mapping[str, object] | None = None, step: Callable[..., object] | None = None,
@@ -87,7 +90,7 @@ def measure(model: Module | None = None, args: object = (), *rest: object,
     loop = Loop(holds, zero_grad, float32_outputs).checked()
     if step is not None:
         if (optimizer, training, loss, precision, accumulate, plan, loop) != ("adam", True, "auto", None, 1, None,
-                                                                             Loop()):
+                                                                             PLAIN):
             raise Error("a step of your own has its optimizer, loss and precision: measure(step=...) takes batch and "
                         "batch_dim beside the inputs", "bad-option")
         return measured_step(step, model, args, kwargs, batch, batch_dim)
@@ -128,7 +131,7 @@ def _planned(model: torch.nn.Module, plan: Any) -> Iterator[Any]:
 
 def run_step(model: torch.nn.Module, inputs: Any, batch: int, optimizer: Any = "adam", training: bool = True,
              loss: Any = "auto", vocabulary: Any = frozenset(), tracker: Any = None, precision: Any = None,
-             accumulate: int = 1, loop: Loop = Loop()) -> Measured:
+             accumulate: int = 1, loop: Loop = PLAIN) -> Measured:
     """measure() of a fake model; `inputs()` makes fresh fake (args, kwargs). Call it inside fake_cuda()."""
     model.train(training)
     with torch.set_grad_enabled(training), contextlib.ExitStack() as stack:
