@@ -132,3 +132,10 @@ def test_records_that_are_not_well_formed_are_refused(program, tmp_path):
         with pytest.raises(onnx_mem.Error) as e:
             onnx_mem.analyze(path, batch=48)
         assert e.value.code == "bad-record", i
+
+
+def test_fit_looks_at_training_alone(program):
+    record = onnx_mem.record(step=plain(), args=inputs())
+    training = onnx_mem.analyze(record, batch=7).training
+    fit = onnx_mem.fit(record, gpu="T4", batch=7)
+    assert (fit.device_bytes, fit.inference) == (training.device_bytes, None)

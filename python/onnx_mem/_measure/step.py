@@ -4,11 +4,11 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import torch
 import torch.nn.functional as F
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map
 
 from .._examples import examples
 from .._fake.inputs import input_names
@@ -25,17 +25,37 @@ _CATEGORIES = {"param": "parameters", "buffer": "buffers", "input": "inputs", "g
                "opt_state": "optimizer_state"}
 
 
+class Loop(NamedTuple):
+    """What the loop around the model does; see measure()."""
+    holds: str = "outputs"
+    zero_grad: str = "before-forward"
+    float32_outputs: bool = False
+
+    def checked(self) -> Loop:
+        for name, known in (("holds", ("outputs", "loss")), ("zero_grad", ("before-forward", "before-backward"))):
+            if (value := getattr(self, name)) not in known:
+                raise Error(f"{name}={value!r}: one of {' and '.join(map(repr, known))}", "bad-argument")
+        return self
+
+
+PLAIN = Loop()
+
+
 @reported
 def measure(model: Module | None = None, args: object = (), *rest: object,
             kwargs: Mapping[str, object] | None = None, step: Callable[..., object] | None = None,
             optimizer: str | Callable[..., object] = "adam", training: bool = True, batch: int | None = None,
             batch_dim: BatchDim = 0, loss: Literal["auto", "mean", "cross-entropy"] | Loss = "auto",
             precision: Precision | None = None, accumulate: int = 1, plan: GivenPlan | None = None,
+            holds: Literal["outputs", "loss"] = "outputs",
+            zero_grad: Literal["before-forward", "before-backward"] = "before-forward", float32_outputs: bool = False,
             **inputs: Input) -> Measured:
     """Runs the model's own code, or a training step of your own, on tensors without data and counts every storage.
 
     The step is the one that onnx-mem predicts: output and loss are held to its end, gradients are released right before
-    the next forward, optimizers are the foreach ones. Recurrent layers run as the native CUDA path, not as cuDNN's.
+    the next forward, optimizers are the foreach ones. Three facts of your loop change it; what --trainer says of a
+    trainer is their sum: hf holds="loss", and float32_outputs under autocast; lightning holds="loss",
+    zero_grad="before-backward"; fabric float32_outputs. Recurrent layers run as the native CUDA path, not as cuDNN's.
 
     Args:
       model: on any device; it is not changed.
@@ -56,6 +76,10 @@ def measure(model: Module | None = None, args: object = (), *rest: object,
         under autocast.
       accumulate: batches per optimizer step; output and loss of one are gone when the next begins.
       plan: what checkpoint() takes, but for a budget: the step with these segments. The model itself stays as it is.
+      holds: what your loop still has when backward runs: "outputs", a variable with all that the model returned;
+        "loss", which alone is left where a function of yours returned it.
+      zero_grad: where your loop releases gradients; "before-backward": those of the last step live through forward.
+      float32_outputs: what wraps the model hands out float32 copies of outputs in half precision.
 
     Raises:
       Error: those of checkpoint(); code "cannot-measure", where the model does not run on tensors without data.
@@ -63,8 +87,10 @@ def measure(model: Module | None = None, args: object = (), *rest: object,
     args, kwargs = examples(args, rest, kwargs, inputs)
     if batch is not None and (not isinstance(batch, int) or batch < 1):
         raise Error(f"batch={batch!r}: a batch is a number from 1 on", "bad-argument")
+    loop = Loop(holds, zero_grad, float32_outputs).checked()
     if step is not None:
-        if (optimizer, training, loss, precision, accumulate, plan) != ("adam", True, "auto", None, 1, None):
+        if (optimizer, training, loss, precision, accumulate, plan, loop) != ("adam", True, "auto", None, 1, None,
+                                                                             PLAIN):
             raise Error("a step of your own has its optimizer, loss and precision: measure(step=...) takes batch and "
                         "batch_dim beside the inputs", "bad-option")
         return measured_step(step, model, args, kwargs, batch, batch_dim)
@@ -85,7 +111,7 @@ def measure(model: Module | None = None, args: object = (), *rest: object,
     def run() -> Measured:
         with _planned(weightless(model, dtype=type_of(precision)), plan) as made:
             return run_step(made, inputs, batch or was, optimizer, training, loss, vocabulary, precision=precision,
-                            accumulate=accumulate)
+                            accumulate=accumulate, loop=loop)
     return on_fake_cuda("the model", run)
 
 
@@ -105,7 +131,7 @@ def _planned(model: torch.nn.Module, plan: Any) -> Iterator[Any]:
 
 def run_step(model: torch.nn.Module, inputs: Any, batch: int, optimizer: Any = "adam", training: bool = True,
              loss: Any = "auto", vocabulary: Any = frozenset(), tracker: Any = None, precision: Any = None,
-             accumulate: int = 1) -> Measured:
+             accumulate: int = 1, loop: Loop = PLAIN) -> Measured:
     """measure() of a fake model; `inputs()` makes fresh fake (args, kwargs). Call it inside fake_cuda()."""
     model.train(training)
     with torch.set_grad_enabled(training), contextlib.ExitStack() as stack:
@@ -114,7 +140,7 @@ def run_step(model: torch.nn.Module, inputs: Any, batch: int, optimizer: Any = "
             for _ in range(2):
                 x, kw = inputs()
                 with autocast(precision):
-                    out = model(*x, **kw)
+                    out = _handed_out(model(*x, **kw), loop)
             loss_kind, targets = _targets(out, loss, vocabulary) if training else (None, [])
             del out
             gc.collect()
@@ -139,11 +165,11 @@ def run_step(model: torch.nn.Module, inputs: Any, batch: int, optimizer: Any = "
             stack.enter_context(_named_calls(model, tracker))
             for i in range(2 if training else 1):
                 tracker.phase = "zero"
-                for p in trained:
-                    p.grad = None
+                if loop.zero_grad == "before-forward":
+                    _release(trained)
                 tracker.start_step(i)
                 _one_step(model, x, kw, tracker, training, loss, loss_kind, targets, steps, trained, ends,
-                          precision, accumulate)
+                          precision, accumulate, loop)
         finally:
             gc.enable()
     return _result(tracker, batch, training, optimizer, loss_kind, ends)
@@ -173,7 +199,7 @@ def _named_calls(model: torch.nn.Module, tracker: Any) -> Iterator[Any]:
 
 def _one_step(model: torch.nn.Module, x: Any, kw: dict[str, Any], tracker: Any, training: bool, loss: Any,
               loss_kind: Any, targets: Any, optimizer: Any, trained: Any, ends: Any, precision: Any,
-              accumulate: int) -> None:
+              accumulate: int, loop: Loop) -> None:
     if not training:
         tracker.phase = "forward"
         with autocast(precision):
@@ -182,7 +208,7 @@ def _one_step(model: torch.nn.Module, x: Any, kw: dict[str, Any], tracker: Any, 
     for left in reversed(range(accumulate)):
         held = None         # output and loss of the batch before
         held = _forward_and_backward(model, x, kw, tracker, loss, loss_kind, targets, trained, precision,
-                                     ends if left == 0 else None)
+                                     ends if left == 0 else None, loop, first=left == accumulate - 1)
     tracker.phase = "optimizer"
     if optimizer is not None:
         optimizer.step()
@@ -195,16 +221,19 @@ def _one_step(model: torch.nn.Module, x: Any, kw: dict[str, Any], tracker: Any, 
 
 
 def _forward_and_backward(model: torch.nn.Module, x: Any, kw: dict[str, Any], tracker: Any, loss: Any, loss_kind: Any,
-                          targets: Any, trained: Any, precision: Any, ends: Any) -> Any:
-    """Output and loss. `ends`: where to note what lives when forward is done; None: of an earlier batch."""
+                          targets: Any, trained: Any, precision: Any, ends: Any, loop: Loop, first: bool) -> Any:
+    """What the loop holds. `ends`: where to note what lives when forward is done; None: of an earlier batch. `first`:
+    of the batches of an optimizer step."""
     tracker.phase = "forward"
     engine = Engine(tracker.start_node)
     with engine.hooks(), autocast(precision):
-        out = model(*x, **kw)
+        out = _handed_out(model(*x, **kw), loop)
         tracker.phase = "loss"
         total = loss(out) if callable(loss) else _loss(out, loss_kind, targets)
     if total.grad_fn is None:
         raise Error("the loss does not depend on a parameter that is trained", "no-loss")
+    if loop.holds == "loss":
+        out = None
     if ends is not None:
         ends.append(tracker.live)
         tracker.phase = "scan"
@@ -213,12 +242,29 @@ def _forward_and_backward(model: torch.nn.Module, x: Any, kw: dict[str, Any], tr
             if s is not None:
                 s.saved = True
         t = s = None
+    if first and loop.zero_grad == "before-backward":
+        _release(trained)
     tracker.phase, tracker.module = "backward", ""
     engine.backward(total)
     for p in trained:
         if p.grad is not None:
             tracker.see(p.grad, "grad")
     return out, total
+
+
+def _release(trained: list[torch.nn.Parameter]) -> None:
+    for p in trained:
+        p.grad = None
+
+
+def _handed_out(out: Any, loop: Loop) -> Any:
+    """What the loop gets of a model's outputs."""
+    if not loop.float32_outputs:
+        return out
+
+    def wide(t: Any) -> Any:
+        return t.float() if isinstance(t, torch.Tensor) and t.dtype in (torch.float16, torch.bfloat16) else t
+    return tree_map(wide, out)
 
 
 def _result(tracker: Any, batch: int, training: bool, optimizer: Any, loss_kind: Any, ends: Any) -> Measured:
