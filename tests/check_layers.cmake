@@ -52,7 +52,7 @@ set(below_solver/edit analyzer/graph solver/problem)
 set(below_solver/methods analyzer/graph solver/problem solver/bound
     solver/exact solver/edit)
 set(below_planner/measure analyzer/ops analyzer/graph analyzer/run analyzer/memory analyzer/onnx analyzer/prepare
-    analyzer/allocators analyzer/devices analyzer/analysis analyzer/runtimes analyzer/study solver/problem solver/methods include)
+    analyzer/allocators analyzer/devices analyzer/analysis analyzer/parallel analyzer/runtimes analyzer/study solver/problem solver/methods include)
 set(below_planner/code ${below_planner/measure} planner/measure)
 set(below_planner/calls ${below_planner/code} solver/bound planner/code)
 set(below_planner/search ${below_planner/calls} planner/calls)

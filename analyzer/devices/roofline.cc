@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "analyzer/devices/link.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/module_path.h"
 
@@ -31,19 +32,6 @@ bool IsDoublePrecisionCard(const Gpu& gpu) {
 bool HasTf32(const Gpu& gpu) {
   return gpu.tf32_tflops || gpu.architecture == "Ampere" || gpu.architecture == "Ada" || gpu.architecture == "Hopper" ||
          gpu.architecture == "Blackwell";
-}
-
-// Nominal rate of the link to the host, bytes a second; 0 where there is none.
-double LinkOf(const Gpu& gpu) {
-  constexpr double kGeneration3 = 15.75e9, kGeneration4 = 31.5e9, kGeneration5 = 63e9;
-  const double lanes = static_cast<double>(gpu.pcie_lanes.value_or(16)) / 16;
-  for (std::string_view newest : {"Hopper", "Blackwell", "CDNA3", "CDNA4"}) {
-    if (gpu.architecture == newest) return lanes * kGeneration5;
-  }
-  for (std::string_view older : {"Kepler", "Maxwell", "Pascal", "Volta", "Turing"}) {
-    if (gpu.architecture == older) return lanes * kGeneration3;
-  }
-  return lanes * kGeneration4;
 }
 
 double RateOf(const Step& step, const RooflineCard& card) {
@@ -172,7 +160,7 @@ absl::StatusOr<RooflineCard> RooflineOf(const Gpu& gpu) {
   }
   RooflineCard card;
   card.name = gpu.name;
-  card.link_bandwidth = LinkOf(gpu) * kReachedLink;
+  card.link_bandwidth = HostLinkOf(gpu).bandwidth * kReachedLink;
   card.bandwidth = *gpu.bandwidth_gbps * kGiga * kReachedBandwidth;
   const auto rate = [&](const std::optional<double>& known, double fallback, RooflineCard::StandIn stand_in) {
     if (!known) card.stand_ins.push_back(std::move(stand_in));

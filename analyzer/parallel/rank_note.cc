@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "analyzer/graph/bytes.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/parallel/communicator_buffers.h"
 #include "analyzer/parallel/fsdp_units.h"
 #include "analyzer/parallel/step_facts.h"
 
@@ -42,11 +43,15 @@ std::string RankText(const LocalStep& step, const RankLayout& layout) {
 
 absl::StatusOr<Diagnostic> RankNote(const Enacted& enacted, const LocalStep& step, const RankLayout& layout) {
   Diagnostic note{.code = Code::kOneRank, .severity = Severity::kNote, .count = 1};
-  note.message = absl::StrCat("figures are of ", RankText(step, layout),
-                              "; the communication library's own buffers on the device are not in them");
+  note.message = absl::StrCat("figures are of ", RankText(step, layout));
   if (layout.data == DataParallel::kFsdp) {
     ASSIGN_OR_RETURN(const std::vector<FsdpUnit> units, UnitsOf(FactsOf(enacted), layout, /*rank=*/0));
     note.details.push_back(UnitsText(units));
+  }
+  if (const Overhead nccl = CommunicatorBuffers(layout); nccl.high_bytes > 0) {
+    note.details.push_back(absl::StrCat("NCCL's buffers are outside of the allocator: ", FormatBytes(nccl.low_bytes),
+                                        " to ", FormatBytes(nccl.high_bytes),
+                                        " within what is counted with the CUDA context, by NVIDIA/nccl's source"));
   }
   note.details.push_back("why: they follow PyTorch's code on tensors without data; no card has confirmed them");
   return note;

@@ -10,6 +10,7 @@
 #include "analyzer/devices/overhead.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/verify_program.h"
+#include "analyzer/parallel/communicator_buffers.h"
 #include "analyzer/parallel/rank_step.h"
 #include "analyzer/run/work.h"
 #include "analyzer/runtimes/library_workspace.h"
@@ -43,6 +44,16 @@ ReplayOptions OptionsOf(const Workload& workload) {
   return options;
 }
 
+// The CUDA context, and what NCCL has for the groups of ranks.
+Overhead OutsideOfAllocator(const Workload& workload) {
+  Overhead outside = ContextOf(workload.platform.card).overhead;
+  const Overhead buffers = CommunicatorBuffers(workload.layout);
+  outside.bytes += buffers.bytes;
+  outside.low_bytes += buffers.low_bytes;
+  outside.high_bytes += buffers.high_bytes;
+  return outside;
+}
+
 ReplayScript FirstScript(const MemoryProgram& program, const LibraryCase& of) {
   ReplayScript script(program);
   AddLibraryWorkspaces(program, of, /*first=*/true, script);
@@ -72,7 +83,7 @@ absl::Status FillFigures(const Workload& workload, const ReplayScript* first, Ru
                    ReplayCase(*figures.program, cases.expected, first, OptionsOf(workload)));
   figures.allocated_peak_bytes = usage.peak_allocated_bytes;
   figures.reserved_peak_bytes = usage.peak_reserved_bytes;
-  SetContext(ContextOf(workload.platform.card).overhead, figures);
+  SetContext(OutsideOfAllocator(workload), figures);
   figures.device_bytes = usage.peak_reserved_bytes + figures.context_bytes;
   figures.allocated_low_bytes = figures.allocated_high_bytes = usage.peak_allocated_bytes;
   figures.device_low_bytes = figures.allocated_low_bytes + figures.context_low_bytes;
@@ -230,7 +241,7 @@ Peak PeakOf(const RunFigures& figures) {
 absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted, const Workload& workload,
                                                          int64_t device_bytes) {
   constexpr int kStepsToSettle = 3;
-  const int64_t context_bytes = ContextOf(workload.platform.card).overhead.bytes;
+  const int64_t context_bytes = OutsideOfAllocator(workload).bytes;
   if (device_bytes < context_bytes) return std::nullopt;
   ASSIGN_OR_RETURN(const LocalStep local, LocalOf(enacted, workload));
   const std::vector<TrainedParameter>& trained = local.trained;

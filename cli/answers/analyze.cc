@@ -70,6 +70,7 @@ absl::StatusOr<Sweep> AnalyzeBatches(Study& study, Workload workload, const Opti
     ASSIGN_OR_RETURN(Analysis analysis, ShowsRange(options) ? study.AskWithRange(workload) : study.Expected(workload));
     if (batches.size() == 1 && DrawsSteps(options)) RETURN_IF_ERROR(study.AddAddresses(workload, analysis));
     RunSummary run = Summarize(analysis, clock);
+    if (clock != nullptr) RETURN_IF_ERROR(AddTraffic(study, workload, *clock, run));
     run.with_plan = options.plan.has_value();
     sweep.runs.push_back(std::move(run));
     if (!sweep.first) sweep.first = std::make_shared<Analysis>(std::move(analysis));

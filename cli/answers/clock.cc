@@ -9,8 +9,10 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "analyzer/devices/csv_line.h"
+#include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/graph/whole_file.h"
+#include "analyzer/parallel/traffic.h"
 
 namespace onnx_mem {
 namespace {
@@ -132,6 +134,17 @@ std::vector<Diagnostic> UnmatchedTimes(const Clock& clock, const MemoryProgram& 
                                     first.is_module ? "module" : "node", first.place, NameOf(first.phase));
   warning.details = {"nodes and modules are those that --by layer -f json lists"};
   return {warning};
+}
+
+absl::Status AddTraffic(Study& study, Workload workload, const Clock& clock, RunSummary& run) {
+  if (!IsSpread(workload.layout)) return absl::OkStatus();
+  const absl::StatusOr<Gpu> gpu = FindGpu(clock.card.name);
+  if (!gpu.ok()) return absl::OkStatus();
+  workload.mode = Mode::kTraining;
+  ASSIGN_OR_RETURN(const Shared<Enacted> enacted, study.Enact(workload));
+  ASSIGN_OR_RETURN(const Shared<LocalStep> step, study.Local(workload));
+  run.traffic = CostOf(TrafficOf(*enacted, *step, workload.run, workload.layout), *gpu);
+  return absl::OkStatus();
 }
 
 }  // namespace onnx_mem

@@ -18,7 +18,9 @@
 #include "analyzer/devices/local_gpus.h"
 #include "analyzer/devices/roofline.h"
 #include "analyzer/graph/diagnostic.h"
+#include "analyzer/study/study.h"
 #include "cli/options/options.h"
+#include "report/analyze/report.h"
 
 namespace onnx_mem {
 
@@ -35,6 +37,9 @@ absl::StatusOr<std::vector<MeasuredTime>> ParseCosts(std::string_view text, cons
 
 // A warning where measured times name what the program does not run.
 std::vector<Diagnostic> UnmatchedTimes(const Clock& clock, const MemoryProgram& program);
+
+// What a rank exchanges with the others in `run`, of `workload`: where that is spread and the clock's card is known.
+absl::Status AddTraffic(Study& study, Workload workload, const Clock& clock, RunSummary& run);
 
 }  // namespace onnx_mem
 

@@ -156,14 +156,15 @@ absl::StatusOr<std::vector<FitWay>> AddWays(Study& study, Workload workload, con
   size_t small = 0;
   while (small < targets.size() && cards[small].parts.front().verdict != Verdict::kDoesNotFit) ++small;
   std::vector<FitWay> ways;
-  // Advice is about one card.
-  if (small < targets.size() && !IsSpread(workload.layout)) {
+  if (small < targets.size()) {
     const Card& target = targets[small];
     workload = OnCard(std::move(workload), target);
     workload.mode = PartsOf(workload.mode).front();
     const AdviceRequest request{target.gpu ? &*target.gpu : nullptr, kPlanIterations};
     ASSIGN_OR_RETURN(ways, WaysToFit(study, workload, target.usable_bytes, request, axis));
-    if (workload.mode == Mode::kTraining && work::HasLeft(work::kAdviceShare)) {
+    // What is chosen together is chosen for one card.
+    const bool chosen = workload.mode == Mode::kTraining && !IsSpread(workload.layout);
+    if (chosen && work::HasLeft(work::kAdviceShare)) {
       ASSIGN_OR_RETURN(Table together, Together(study, workload, target));
       report.tables.push_back(std::move(together));
     }

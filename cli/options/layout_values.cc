@@ -21,7 +21,10 @@ constexpr int64_t kMostRanks = 1 << 20;
 absl::StatusOr<int64_t> ParseRanks(std::string_view text, std::string_view example) {
   const absl::StatusOr<int64_t> ranks = ParseCount(text);
   if (ranks.ok() && *ranks >= 1 && *ranks <= kMostRanks) return *ranks;
-  return UsageError(absl::StrFormat("'%s' is no number of ranks", text), {absl::StrFormat("try: ... %s", example)});
+  const bool range = text.find("..") != std::string_view::npos;
+  return UsageError(absl::StrFormat("'%s' is no number of ranks", text),
+                    {range ? "try: onnx-mem fit MODEL --gpu NAME --fsdp 2   # looks for the fewest ranks by itself"
+                           : absl::StrFormat("try: ... %s", example)});
 }
 
 // One strategy of data parallelism is chosen; of the same one given again the last counts.

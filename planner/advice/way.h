@@ -60,6 +60,7 @@ absl::StatusOr<Situation> SituationOf(Study& study, const Workload& workload);
 struct WayRow {
   std::string_view name;
   Price price;  // no proposal of it has a cheaper one
+  bool spread;  // holds of a step over several cards too
   std::vector<Proposal> (*propose)(const Situation& situation);
 };
 
@@ -81,6 +82,10 @@ std::vector<Proposal> ProposeFrozenPrefix(const Situation& situation);
 std::vector<Proposal> ProposeFrozenMatrix(const Situation& situation);
 std::vector<Proposal> ProposeSmallerInput(const Situation& situation);
 std::vector<Proposal> ProposeSmallerLinear(const Situation& situation);
+std::vector<Proposal> ProposeBucketView(const Situation& situation);
+std::vector<Proposal> ProposeShards(const Situation& situation);
+std::vector<Proposal> ProposeReshard(const Situation& situation);
+std::vector<Proposal> ProposeFsdpOffload(const Situation& situation);
 std::vector<Proposal> ProposeSmallerBatch(const Situation& situation);
 
 }  // namespace onnx_mem

@@ -24,6 +24,7 @@ class Ways {
     ASSIGN_OR_RETURN(now_, FootprintOf(study_, workload_));
     for (const WayRow& row : WayRows()) {
       if (!work::HasLeft(work::kAdviceShare)) break;
+      if (IsSpread(workload_.layout) && !row.spread) continue;
       RETURN_IF_ERROR(TrySingle(row));
     }
     const bool cheap =

@@ -4,6 +4,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "planner/advice/way.h"
 #include "report/parts/figures.h"
 
@@ -115,6 +116,23 @@ std::string RanksLine(const FewestRanks& ranks) {
       absl::StrFormat("Expected to fit from %d rank%s on", *ranks.expected, *ranks.expected == 1 ? "" : "s");
   if (ranks.safe) return line + absl::StrFormat(", safe from %d", *ranks.safe);
   return line + absl::StrFormat(", not safe with %d", kMostRanksTried);
+}
+
+std::string TrafficWords(const TrafficCost& cost, ByteUnit units) {
+  std::vector<std::string> parts;
+  for (const Traffic& each : cost.exchanges) {
+    if (!IsOfHost(each.exchange)) {
+      parts.push_back(absl::StrFormat("%s %s", NameOf(each.exchange), FormatBytesIn(each.bytes, units)));
+    }
+  }
+  std::string words = "receives nothing from other ranks";
+  if (!parts.empty()) {
+    words = absl::StrFormat("receives %s a step (%s): %s over %s of %s", FormatBytesIn(cost.peer_bytes, units),
+                            absl::StrJoin(parts, ", "), ShortTime(cost.peer_ns), cost.peer_link, cost.card);
+  }
+  if (cost.host_bytes == 0) return words;
+  return words + absl::StrFormat("; moves %s to and from the host: %s over %s", FormatBytesIn(cost.host_bytes, units),
+                                 ShortTime(cost.host_ns), cost.host_link);
 }
 
 std::string SizeText(const FitPart& fit, bool begins) {

@@ -117,6 +117,19 @@ void WriteByRanks(JsonWriter& json, const RunSummary& run) {
   json.EndArray();
 }
 
+// Bytes that a rank receives in a step, and what they take at the rates of the card's links.
+void WriteTraffic(JsonWriter& json, const RunSummary& run) {
+  if (!run.traffic) return;
+  const TrafficCost& cost = *run.traffic;
+  json.Key("traffic").BeginObject();
+  json.Add({{"card", cost.card}, {"link", cost.peer_link}, {"received_bytes", cost.peer_bytes}});
+  json.Add({{"received_ns", cost.peer_ns}, {"host_link", cost.host_link}, {"host_bytes", cost.host_bytes}});
+  json.Add({{"host_ns", cost.host_ns}});
+  json.Key("exchanges").BeginObject(Layout::kOneLine);
+  for (const Traffic& each : cost.exchanges) json.Key(NameOf(each.exchange)).Int(each.bytes);
+  json.EndObject().EndObject();
+}
+
 void WriteRuns(JsonWriter& json, const Report& report, bool card_named) {
   const std::vector<Limit>& limits = LimitsOf(report);
   json.Key("runs").BeginArray();
@@ -125,6 +138,7 @@ void WriteRuns(JsonWriter& json, const Report& report, bool card_named) {
     json.Key("batch").Int(run.batch);
     for (const PartOfRun& which : kPartsOfRun) WritePart(json, run, which, limits);
     WriteByRanks(json, run);
+    WriteTraffic(json, run);
     json.Key("flops").BeginObject(Layout::kOneLine);
     WritePasses(json, "flops", run);
     json.Key("macs").Int(run.forward_flops / 2);

@@ -16,7 +16,8 @@ int64_t WidthOf(const RangeCause& cause) { return cause.less_bytes + cause.more_
 std::vector<RangeCause> RangeCauses(const Report& report, const PartSummary& part) {
   if (part.device_low_bytes >= part.device_high_bytes) return {};
   const bool session = AssumptionNamed(report, "for") == "onnxruntime";
-  RangeCause context{"cuda_context", "the CUDA context",
+  const bool nccl = !report.runs.empty() && !report.runs.front().rank.empty();
+  RangeCause context{"cuda_context", nccl ? "the CUDA context and NCCL's buffers" : "the CUDA context",
                      session ? "nvidia-smi beside a running session"
                              : "nvidia-smi of a running process less torch.cuda.memory_reserved()"};
   if (part.context_bytes > 0) {

@@ -20,6 +20,7 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/memory/program.h"
 #include "analyzer/onnx/build/import.h"
+#include "analyzer/parallel/traffic.h"
 #include "analyzer/study/axis.h"
 #include "planner/advice/fewest_ranks.h"
 #include "planner/advice/fit.h"
@@ -60,6 +61,7 @@ struct RunSummary : PassFigures {
   int64_t batch = 1;
   std::string rank;                                // Analysis::rank
   std::vector<std::pair<int64_t, Need>> by_ranks;  // what the training step needs over other numbers of ranks
+  std::optional<TrafficCost> traffic;              // of a training step over several cards
   std::optional<PartSummary> training;
   std::optional<PartSummary> inference;
   bool with_plan = false;  // recompute_flops is reported

@@ -149,9 +149,10 @@ std::string DeviceLines(const Report& report, const PartColumns& block) {
   std::string text = block.Text(TotalLine(run, "reserved", &PeakFigures::reserved_peak_bytes,
                                           torch ? "torch.cuda.max_memory_reserved()" : "taken from the device"));
   if (main.context_bytes > 0) {
-    text += block.Text(TotalLine(run, "CUDA context", &PeakFigures::context_bytes,
-                                 absl::StrFormat("%d to %d MiB, by card and version", main.context_low_bytes >> 20,
-                                                 main.context_high_bytes >> 20)));
+    text +=
+        block.Text(TotalLine(run, run.rank.empty() ? "CUDA context" : "CUDA context, NCCL", &PeakFigures::context_bytes,
+                             absl::StrFormat("%d to %d MiB, by card and version", main.context_low_bytes >> 20,
+                                             main.context_high_bytes >> 20)));
   }
   text += block.Text(
       TotalLine(run, std::string(words.whole), &PeakFigures::device_bytes,

@@ -53,6 +53,7 @@ std::string AnswerRows(const RunSummary& run, const std::vector<Limit>& limits, 
     text += AnswerRow(lines[i], limits.size() > 1 ? "" : verdict, size_width, screen);
   }
   if (!run.rank.empty()) text += Sentence("on " + run.rank, screen, 2 * kIndent);
+  if (run.traffic) text += Sentence(TrafficWords(*run.traffic, screen.units), screen, 2 * kIndent);
   for (const auto& [ranks, need] : run.by_ranks) {
     text += absl::StrFormat("%sover %d ranks: %s\n", std::string(2 * kIndent, ' '), ranks,
                             FormatBytesIn(need.expected_bytes, screen.units));

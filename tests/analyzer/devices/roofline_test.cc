@@ -5,6 +5,8 @@
 
 #include <numeric>
 
+#include "analyzer/devices/communicators.h"
+
 namespace onnx_mem {
 namespace {
 
@@ -145,6 +147,16 @@ TEST(RooflineTest, MeasuredTimesReplaceEstimates) {
   EXPECT_EQ(times[5].nanoseconds, 7'000 + kCheckpointCallNs);  // a second run takes what the first took, and the call
   EXPECT_EQ(unmatched, std::vector<size_t>{2});
   EXPECT_EQ(EstimateTime(TwoLayers(), RoundCard(), measured).measured_ns, 74'000);
+}
+
+// A connection: LL 512 KiB, LL128 4,915,200 bytes and 4 MiB, in pieces of 2 MiB. A ring has one for each channel.
+TEST(Communicators, HaveBuffersForEachChannelAndNeighbour) {
+  constexpr int64_t kMiB = int64_t{1} << 20;
+  const Overhead gathers = BuffersOf({});
+  EXPECT_EQ(gathers.low_bytes, 2 * 10 * kMiB);
+  EXPECT_EQ(gathers.high_bytes, 32 * 10 * kMiB);
+  EXPECT_EQ(BuffersOf({.all_reduces = true}).high_bytes, 32 * 3 * 10 * kMiB);
+  EXPECT_EQ(BuffersOf({.all_reduces = false, .neighbours = 2}).low_bytes, 2 * 2 * 10 * kMiB);
 }
 
 }  // namespace

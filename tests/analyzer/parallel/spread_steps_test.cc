@@ -9,8 +9,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/devices/gpus.h"
 #include "analyzer/memory/timeline.h"
 #include "analyzer/parallel/data_parallel.h"
+#include "analyzer/parallel/traffic.h"
 
 namespace onnx_mem {
 namespace {
@@ -209,6 +211,58 @@ TEST(Zero1, DealsWholeParameters) {
   EXPECT_EQ(SpreadOrDie(TwoLayers(), layout).trained.front().name, "b.w");
   layout.rank = 3;
   EXPECT_TRUE(SpreadOrDie(TwoLayers(), layout).trained.empty());
+}
+
+// "all-gather 64, reduce-scatter 32": bytes that a rank receives.
+std::string TrafficText(const RankLayout& layout, int64_t accumulate = 1) {
+  const Enacted e = TwoLayers();
+  Run run;
+  run.accumulate = accumulate;
+  return absl::StrJoin(TrafficOf(e, SpreadOrDie(e, layout, accumulate), run, layout), ", ",
+                       [](std::string* out, const Traffic& each) {
+                         const std::string_view name = NameOf(each.exchange);
+                         absl::StrAppend(out, std::string(name), " ", each.bytes);
+                       });
+}
+
+// Two units of 32 bytes are gathered twice, the other rank's half each time; of their gradients a rank gets its shard
+// from the other one.
+TEST(Traffic, FsdpGathersUnitsAndScattersSums) {
+  RankLayout layout = Fsdp(2, "[ab]");
+  EXPECT_EQ(TrafficText(layout), "all-gather 64, reduce-scatter 32");
+  EXPECT_EQ(TrafficText(layout, 2), "all-gather 128, reduce-scatter 32");
+  layout.reshard = Reshard::kNo;
+  EXPECT_EQ(TrafficText(layout), "all-gather 32, reduce-scatter 32");
+  layout.reshard = Reshard::kDefault;
+  layout.replicas = 2;
+  EXPECT_EQ(TrafficText(layout), "all-gather 64, reduce-scatter 32, all-reduce 32");
+  layout.replicas = 1;
+  layout.host = true;
+  EXPECT_EQ(TrafficText(layout), "all-gather 64, reduce-scatter 32, from the host 64, to the host 32");
+}
+
+// A ring sums 56 bytes in twice seven eighths; ZeRO-1's owner of the 32 bytes gets the other 24 back.
+TEST(Traffic, DdpSumsAllGradients) {
+  RankLayout layout;
+  layout.data = DataParallel::kDdp;
+  layout.ranks = 8;
+  EXPECT_EQ(TrafficText(layout), "all-reduce 98");
+  EXPECT_EQ(TrafficText(layout, 4), "all-reduce 98");
+  layout.sync_every = true;
+  EXPECT_EQ(TrafficText(layout, 4), "all-reduce 392");
+  layout.sync_every = false;
+  layout.data = DataParallel::kZero1;
+  layout.ranks = 2;
+  EXPECT_EQ(TrafficText(layout), "all-reduce 56, broadcast 24");
+}
+
+TEST(Traffic, TakesTheTimeOfTheCardsLink) {
+  const TrafficCost cost =
+      CostOf({{Collective::kAllGather, 360'000'000}, {Collective::kToHost, 5'040'000}}, *FindGpu("H100 SXM"));
+  EXPECT_EQ(cost.peer_link, "NVLink 4");
+  EXPECT_EQ(cost.peer_ns, 1'000'000);  // at 0.8 of 450 GB/s
+  EXPECT_EQ(cost.host_ns, 100'000);    // at 0.8 of 63 GB/s
+  EXPECT_EQ(CostOf({}, *FindGpu("RTX 4090")).peer_link, "PCIe 4");
 }
 
 }  // namespace
