@@ -180,6 +180,16 @@ for size in (1024, 2048, 4096, 8192, 16384, 32768):
         beside=[empty(size), empty(2048, size, dtype=HALF)])
 
 
+@row("llama_3b")
+def llama_3b():
+    """Llama 3.2 3B at the limit of the lengths of PEFT's comparison."""
+    model = transformers.LlamaForCausalLM(transformers.LlamaConfig(
+        vocab_size=128256, hidden_size=3072, intermediate_size=8192, num_hidden_layers=28, num_attention_heads=24,
+        num_key_value_heads=8, head_dim=128, max_position_embeddings=131072, rope_theta=500000.0, rms_norm_eps=1e-5,
+        tie_word_embeddings=True))
+    return model.to(HALF), (), tokens(4, 768)
+
+
 # litgpt's LoRA (tutorials/resource-tables.md): the old code, its loss over chunks of 128 tokens.
 
 class Chunks(nn.Module):

@@ -23,11 +23,11 @@ constexpr char kConvolutions[] = R"(g (float[8,64,56,56] x) => (float[8,64,56,56
     <float[64,64,3,3] wa = ["location": "none"], float[64,64,3,3] wb = ["location": "none"]>
     { h = Conv <pads=[1,1,1,1]> (x, wa)   r = Relu(h)   y = Conv <pads=[1,1,1,1]> (r, wb) })";
 
-PeakFigures Trained(const char* text, const Platform& platform) {
+PeakFigures Trained(const char* text, const Platform& platform, int opset = kTextOpset) {
   Workload workload;
   workload.mode = Mode::kTraining;
   workload.platform = platform;
-  absl::StatusOr<ImportedModel> model = ImportText(text);
+  absl::StatusOr<ImportedModel> model = ImportText(text, {}, opset);
   EXPECT_TRUE(model.ok()) << model.status();
   const absl::StatusOr<Analysis> analysis = Study(*std::move(model)).AskWithRange(workload);
   EXPECT_TRUE(analysis.ok()) << analysis.status();
@@ -108,7 +108,7 @@ TEST(LibraryWorkspace, WhatAKernelMakesForItsOwnRunIsAllocatedAndNotLive) {
   constexpr char kNorm[] = R"(g (float[8,64,56,56] x) => (float[8,64,56,56] y)
     <float[64] w = ["location": "none"], float[64] b = ["location": "none"]>
     { r = Exp(x)   y = GroupNormalization <num_groups=4> (r, w, b) })";
-  const PeakFigures figures = Trained(kNorm, Of({2, 15}, "A10G"));
+  const PeakFigures figures = Trained(kNorm, Of({2, 15}, "A10G"), /*opset=*/21);
   MemoryProgram program;
   Step step;
   step.kernel_takes = {2048, 100, 0};
