@@ -41,7 +41,11 @@ absl::StatusOr<MemoryProgram> ProgramOf(const record::CountedStep& step, const r
   for (const record::CountedStep::Operator& op : step.operators) {
     const std::optional<Phase> phase = PhaseOf(op.phase);
     if (!phase) return BadRecord(absl::StrCat("a recorded step has no phase '", op.phase, "'"));
-    program.steps.Add({.op = op.name, .node = {}, .module = op.module, .phase = *phase});
+    Step made;
+    made.op = op.name;
+    made.module = op.module;
+    made.phase = *phase;
+    program.steps.Add(std::move(made));
   }
   program.buffers.reserve(step.storages.size());
   for (const record::CountedStep::Storage& storage : step.storages) {

@@ -44,14 +44,13 @@ std::string RankText(const LocalStep& step, const RankLayout& layout) {
 absl::StatusOr<Diagnostic> RankNote(const Enacted& enacted, const LocalStep& step, const RankLayout& layout) {
   Diagnostic note{.code = Code::kOneRank, .severity = Severity::kNote, .count = 1};
   note.message = absl::StrCat("figures are of ", RankText(step, layout));
+  if (const Overhead nccl = CommunicatorBuffers(layout); nccl.high_bytes > 0) {
+    absl::StrAppend(&note.message, "; with NCCL's buffers, outside of the allocator: ", FormatBytes(nccl.low_bytes),
+                    " to ", FormatBytes(nccl.high_bytes), " by its source");
+  }
   if (layout.data == DataParallel::kFsdp) {
     ASSIGN_OR_RETURN(const std::vector<FsdpUnit> units, UnitsOf(FactsOf(enacted), layout, /*rank=*/0));
     note.details.push_back(UnitsText(units));
-  }
-  if (const Overhead nccl = CommunicatorBuffers(layout); nccl.high_bytes > 0) {
-    note.details.push_back(absl::StrCat("NCCL's buffers are outside of the allocator: ", FormatBytes(nccl.low_bytes),
-                                        " to ", FormatBytes(nccl.high_bytes),
-                                        " within what is counted with the CUDA context, by NVIDIA/nccl's source"));
   }
   note.details.push_back("why: they follow PyTorch's code on tensors without data; no card has confirmed them");
   return note;

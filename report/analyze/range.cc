@@ -17,7 +17,7 @@ std::vector<RangeCause> RangeCauses(const Report& report, const PartSummary& par
   if (part.device_low_bytes >= part.device_high_bytes) return {};
   const bool session = AssumptionNamed(report, "for") == "onnxruntime";
   const bool nccl = !report.runs.empty() && !report.runs.front().rank.empty();
-  RangeCause context{"cuda_context", nccl ? "the CUDA context and NCCL's buffers" : "the CUDA context",
+  RangeCause context{"cuda_context", nccl ? "the context with NCCL" : "the CUDA context",
                      session ? "nvidia-smi beside a running session"
                              : "nvidia-smi of a running process less torch.cuda.memory_reserved()"};
   if (part.context_bytes > 0) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
+#include "report/analyze/answer.h"
 #include "report/parts/figures.h"
 #include "report/parts/layout.h"
 #include "report/text/text_parts.h"
@@ -161,7 +162,8 @@ std::string WhenText(const RunSummary& run, const AnalyzePart& analyzed, const S
   std::string text = PeakText(MainPart(run), screen);
   if (text.empty()) return "";
   if (const std::string flops = FlopsText(run); !flops.empty()) text += std::string(kIndent, ' ') + flops + "\n";
-  return text + TimeText(run, analyzed, screen);
+  text += TimeText(run, analyzed, screen);
+  return run.traffic ? text + Sentence("Each rank " + TrafficWords(*run.traffic, screen.units), screen) : text;
 }
 
 std::string TimeText(const RunSummary& run, const AnalyzePart& analyzed, const Screen& screen) {

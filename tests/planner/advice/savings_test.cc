@@ -85,6 +85,26 @@ TEST(WayRows, NoProposalIsCheaperThanItsRowSays) {
   }
 }
 
+TEST(WayRows, ThoseOfSeveralCardsSayWhatTheyCostInTraffic) {
+  const ModelFile file = OpenModel("resnet18");
+  Workload workload = TrainingAt(16);
+  workload.layout.data = DataParallel::kDdp;
+  workload.layout.ranks = 8;
+  Study study(file);
+  const absl::StatusOr<Situation> situation = SituationOf(study, workload);
+  ASSERT_TRUE(situation.ok()) << situation.status();
+  const std::vector<Proposal> shards = ProposeShards(*situation);
+  ASSERT_EQ(shards.size(), 2u);
+  EXPECT_EQ(shards[0].flags, (std::vector<std::string>{"--zero1", "8"}));
+  EXPECT_EQ(shards[1].flags, (std::vector<std::string>{"--fsdp", "8"}));
+  for (const Proposal& each : shards) {
+    EXPECT_NE(each.cost.find("in place of --ddp; receives "), std::string::npos) << each.cost;
+    EXPECT_NE(each.cost.find(" over NVLink 3)"), std::string::npos) << each.cost;
+  }
+  EXPECT_EQ(ProposeBucketView(*situation).size(), 1u);
+  EXPECT_TRUE(ProposeReshard(*situation).empty());
+}
+
 TEST(RankSavings, ParametersWithoutElementsAreNothingToFreeze) {
   const absl::StatusOr<ModelFile> file = ModelFile::Parse(
       ModelBytes(R"(g (float[2,0] x) => (float y) <float[0,4] w = ["location": "none"]> { y = MatMul(x, w) })"),
