@@ -168,8 +168,16 @@ std::vector<Diagnostic> FindingsOf(const ImportedModel& model, const Options& op
   return findings;
 }
 
-Report ReportOf(const std::shared_ptr<const ModelFile>& file, const Options& options, const Analysis& baseline,
-                PlanPart part) {
+// A plan was chosen, and every limit holds it.
+bool FitsEverywhere(const PlanPart& part, bool strict) {
+  return part.answer.chosen.has_value() &&
+         std::all_of(part.held.begin(), part.held.end(),
+                     [&](const PlanPart::Held& held) { return IsYes(held.verdict, strict); });
+}
+
+Report ReportOf(const std::shared_ptr<const ModelFile>& file, const ImportedModel& model, const Options& options,
+                Analysis& baseline, PlanPart part) {
+  baseline.diagnostics = FindingsOf(model, options, baseline, part);
   ReportRequest request;
   request.command = "plan";
   request.file = file;
@@ -182,6 +190,11 @@ Report ReportOf(const std::shared_ptr<const ModelFile>& file, const Options& opt
   report.top = options.top.value_or(0);  // csv and md hold the whole curve
   report.part = std::move(part);
   return report;
+}
+
+absl::Status CheckPatterns(const Run& run, const Analysis& baseline) {
+  RETURN_IF_ERROR(CheckNames(run, *baseline.graph));
+  return CheckFreeze(run, baseline);
 }
 
 absl::StatusOr<Granularity> GranularityOf(Study& study, const Workload& workload, const PlanRequest& request) {
@@ -210,8 +223,7 @@ absl::StatusOr<Answer> AnswerPlan(const Options& options, const OpenModels& open
   ASSIGN_OR_RETURN(Analysis baseline, study.Ask(workload));
   ASSIGN_OR_RETURN(const Shared<ImportedModel> model, study.Import(workload.bindings));
   ASSIGN_OR_RETURN(const Shared<Lowered> lowered, study.Lower(workload.bindings, workload.run));
-  RETURN_IF_ERROR(CheckNames(options.workload.run, *baseline.graph));
-  RETURN_IF_ERROR(CheckFreeze(options.workload.run, baseline));
+  RETURN_IF_ERROR(CheckPatterns(options.workload.run, baseline));
   const Limit budget = BudgetLimit(options, PresentBytes(request, baseline), "without a plan");
   if (HasBudget(options)) request.budget_bytes = budget.bytes;
   part.request = request;
@@ -226,10 +238,8 @@ absl::StatusOr<Answer> AnswerPlan(const Options& options, const OpenModels& open
     if (!options.emit.empty() && options.exports.empty() && settled) return answer;
   }
   RETURN_IF_ERROR(AddHeldAndDrawn(study, workload, options, budget, cards, baseline, part));
-  baseline.diagnostics = FindingsOf(*model, options, baseline, part);
-  answer.yes = part.answer.chosen.has_value();
-  for (const PlanPart::Held& held : part.held) answer.yes = answer.yes && IsYes(held.verdict, options.strict);
-  Report report = ReportOf(file, options, baseline, std::move(part));
+  answer.yes = FitsEverywhere(part, options.strict);
+  Report report = ReportOf(file, *model, options, baseline, std::move(part));
   if (!options.exports.empty()) RETURN_IF_ERROR(WriteExports(report, options));
   answer.warnings = WarningsAmong(report.notes);
   answer.report = std::move(report);

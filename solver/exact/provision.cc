@@ -141,10 +141,21 @@ class ProvisionSearch {
   bool LeadsNowhere() const {
     bool nowhere = false;
     ForEachBit(row_.data(), words_, [&](int item) {
-      if (TestBit(question_.resident.data(), item)) return;
-      nowhere = nowhere || provisioner_.MakerOf(item, question_.gap) < 0;
+      nowhere |= !TestBit(question_.resident.data(), item) && provisioner_.MakerOf(item, question_.gap) < 0;
     });
     return nowhere;
+  }
+
+  std::vector<int> MakersOf(const Word* row) const {
+    std::vector<int> ops;
+    ForEachBit(row, words_, [&](int item) {
+      for (int op : problem_.items[item].producers) {
+        if (problem_.ops[op].first_gap <= question_.gap) ops.push_back(op);
+      }
+    });
+    std::sort(ops.begin(), ops.end());
+    ops.erase(std::unique(ops.begin(), ops.end()), ops.end());
+    return ops;
   }
 
   void Expand(int32_t id, bool again) {
@@ -157,14 +168,7 @@ class ProvisionSearch {
         for (int item : problem_.requirements[need].alternatives) SetBit(read_.data(), item);
       }
     }
-    std::vector<int> ops;
-    ForEachBit(row.data(), words_, [&](int item) {
-      for (int op : problem_.items[item].producers) {
-        if (problem_.ops[op].first_gap <= question_.gap) ops.push_back(op);
-      }
-    });
-    std::sort(ops.begin(), ops.end());
-    ops.erase(std::unique(ops.begin(), ops.end()), ops.end());
+    const std::vector<int> ops = MakersOf(row.data());
     if (!again) {
       const auto forced = std::find_if(ops.begin(), ops.end(), [&](int op) { return IsForced(op, row.data()); });
       if (forced != ops.end()) {
@@ -186,7 +190,7 @@ class ProvisionSearch {
         continue;
       }
       const bool as_foreseen = !again && provisioner_.MakerOf(OutputIn(op, row.data()), question_.gap) == op;
-      GoBack(id, op, row, as_foreseen ? states_[id].ahead - CostOf(op) : -1);
+      GoBack(id, op, row, as_foreseen ? states_[id].ahead - provisioner_.CostOf(op) : -1);
     }
     (again ? states_[id].is_closed : states_[id].is_open) = true;
     if (!again && others) {
@@ -210,8 +214,6 @@ class ProvisionSearch {
     });
   }
 
-  int64_t CostOf(int op) const { return provisioner_.CostOf(op); }
-
   int OutputIn(int op, const Word* row) const {
     const auto& outputs = problem_.ops[op].outputs;
     return *std::find_if(outputs.begin(), outputs.end(), [&](int item) { return TestBit(row, item); });
@@ -225,7 +227,7 @@ class ProvisionSearch {
       ClearBit(row_.data(), item);
       own_bytes += problem_.items[item].bytes;
     }
-    Choose({id, op, &run.needs, own_bytes, states_[id].past + CostOf(op), ahead}, 0);
+    Choose({id, op, &run.needs, own_bytes, states_[id].past + provisioner_.CostOf(op), ahead}, 0);
   }
 
   void Choose(const Move& move, size_t next_need) {

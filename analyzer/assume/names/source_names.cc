@@ -197,6 +197,7 @@ std::optional<SourceNames::Maker> SourceNames::MakerOf(TensorId id) const {
   return home->runs[run].line == nullptr ? std::nullopt : std::optional(Maker{home, run});
 }
 
+//   99  q, k = rotate(q, k, cos, sin)     what leaves the statement takes both names: the rest were rotate's own
 std::optional<int32_t> SourceNames::HeldAtMostUntil(TensorId id) const {
   const std::optional<Maker> known = MakerOf(id);
   if (!known) return std::nullopt;
