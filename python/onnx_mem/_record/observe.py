@@ -307,7 +307,6 @@ def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
         del out, flat, loss_tensor
         if check_state:
             _refuse_growth(o, model, events)
-            _refuse_kept_graphs(model)
         return dict(events=events, values=o.values, returned=returned, tree=tree, loss=loss,
                     saved_storages=o.saved_storages)
     finally:
@@ -353,15 +352,6 @@ def _refuse_growth(o: Observer, model: torch.nn.Module, events: list[tuple[Any, 
     if more > _STATE_LIMIT:
         raise CannotRecord(f"forward leaves {more} bytes of tensors behind in attributes of modules, beyond those of "
                            "the call before that it lets go of; such state is not recorded")
-
-
-def _refuse_kept_graphs(model: torch.nn.Module) -> None:
-    """Raises CannotRecord where forward leaves a buffer that still has its graph, `self.total = self.total + loss`: all
-    that the graph saved lives on in the next call, whose own is added to it."""
-    kept = [name for name, b in model.named_buffers() if b.grad_fn is not None]
-    if kept:
-        raise CannotRecord(f"the buffer {kept[0]} still has its graph when forward returns; detach it where the model "
-                           "keeps it")
 
 
 def _module_event(o: Observer, event: tuple[Any, ...]) -> None:
