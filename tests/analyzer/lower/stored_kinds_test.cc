@@ -188,8 +188,8 @@ TEST(StoredKinds, BesideAllParametersNothingElseIsTrained) {
   constexpr std::string_view kText = R"(input x float32 2x4
     weight fc.weight float32 4x4
     weight _to_copy_2 float32 4
-    /Sub = Sub(x, _to_copy_2) -> a float32 2x4
-    /fc/MatMul = MatMul(a, fc.weight) -> y float32 2x4
+    /fc/MatMul = MatMul(x, fc.weight) -> a float32 2x4
+    /Sub = Sub(a, _to_copy_2) -> y float32 2x4
     output y
   )";
   const std::string one = "# inputs\np_fc_weight: PARAMETER target='fc.weight'\n";
