@@ -183,13 +183,13 @@ TEST(FoldedCopies, OfTwoParametersStayTwo) {
   EXPECT_EQ(Count(text, "parameter "), 2) << text;
 }
 
-// Offsets that the code adds, converted by the exporter: where the file has all parameters, they are none.
+// Numbers of the code that are stored: where the file has all parameters, they are none.
 TEST(StoredKinds, BesideAllParametersNothingElseIsTrained) {
   constexpr std::string_view kText = R"(input x float32 2x4
     weight fc.weight float32 4x4
-    weight _to_copy_2 float32 4
+    weight w_half float32 4
     /fc/MatMul = MatMul(x, fc.weight) -> a float32 2x4
-    /Sub = Sub(a, _to_copy_2) -> y float32 2x4
+    /Sub = Sub(a, w_half) -> y float32 2x4
     output y
   )";
   const std::string one = "# inputs\np_fc_weight: PARAMETER target='fc.weight'\n";
