@@ -153,6 +153,21 @@ def test_a_graph_kept_from_an_earlier_call_is_told():
         onnx_mem.record(Kept(), torch.zeros(2, 4))
 
 
+def test_a_buffer_that_keeps_its_graph_has_no_record():
+    class Summed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+            self.register_buffer("total", torch.tensor(0.0), persistent=False)
+
+        def forward(self, x):
+            self.total = self.total + self.layer.weight.exp().sum()
+            return self.layer(x)
+
+    with pytest.raises(onnx_mem.CannotRecord, match="from an earlier call still has its graph"):
+        onnx_mem.record(Summed(), torch.zeros(2, 4))
+
+
 class _Names(StorageTracker):
     """The operators of a backward as measure() runs them, by name."""
 

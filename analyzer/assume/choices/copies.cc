@@ -3,8 +3,37 @@
 #include <string>
 
 #include "analyzer/lower/draft/match.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
+namespace {
+
+// The operator promotes the result of `cast` by itself.
+bool Promotes(const FrameworkGraph& graph, const FrameworkNode& reader, TensorId cast) {
+  if (!IsTensorArithmetic(reader.op) || reader.inputs.size() != 2) return false;
+  const TensorId other = OtherOperand(reader, cast);
+  return other.valid() && other != cast && graph.tensors[other].dtype == graph.tensors[cast].dtype;
+}
+
+// Nothing but other casts runs between `cast` and what reads it.
+bool StandsRightBefore(const FrameworkGraph& graph, NodeId cast, NodeId reader) {
+  for (NodeId id(cast.value() + 1); id < reader; id = NodeId(id.value() + 1)) {
+    if (graph.nodes[id].op != "cast") return false;
+  }
+  return true;
+}
+
+// Files of dynamo name the call that a cast is (lower/fuse/spelled_out.cc, DropPromotions).
+bool MayPromote(const FrameworkGraph& graph, NodeId id) {
+  const FrameworkNode& node = graph.nodes[id];
+  if (node.op != "cast" || !node.framework_op.empty()) return false;
+  const Tensor &from = graph.tensors[node.inputs[0]], &to = graph.tensors[node.outputs[0]];
+  if (IsFloating(from.dtype) || !IsFloating(to.dtype) || to.consumers.size() != 1) return false;
+  const NodeId reader = to.consumers[0];
+  return Promotes(graph, graph.nodes[reader], node.outputs[0]) && StandsRightBefore(graph, id, reader);
+}
+
+}  // namespace
 
 bool LeaveOutCopies(Lowered& lowered) {
   bool any = false;
@@ -23,6 +52,16 @@ bool WriteIntoBuffers(Lowered& lowered) {
     const TensorId into = node.inputs[0];
     if (lowered.kinds[into] != TensorKind::kBuffer || lowered.graph.tensors[into].producer.valid()) continue;
     any |= node.attributes.insert({"inplace", int64_t{1}}).second;
+  }
+  return any;
+}
+
+bool PromoteAsRead(Lowered& lowered) {
+  bool any = false;
+  for (NodeId id(0); lowered.graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
+    if (!MayPromote(lowered.graph, id)) continue;
+    lowered.graph.nodes[id].op = "identity";
+    any = true;
   }
   return any;
 }

@@ -21,6 +21,16 @@ bool LeaveOutCopies(Lowered& lowered);
 //   self.cached[:n] = table     slice_scatter(b_cached, table), or ScatterND
 bool WriteIntoBuffers(Lowered& lowered);
 
+// Casts that no code may have written. TorchScript's exporter gives each operand the type of the result, by a cast of
+// its own right before the operator (torch/csrc/jit/passes/onnx/scalar_type_analysis.cpp, ImplicitCastForONNX). The
+// framework's kernels promote what they read as they read it, and autograd saves the operand as it is:
+//
+//   x * (x > 0)             saves a byte for each element, and makes no tensor in between
+//   x * (x > 0).float()     saves four, in the same file
+//
+// True if the model has any: its operators then read what such casts are given.
+bool PromoteAsRead(Lowered& lowered);
+
 }  // namespace onnx_mem
 
 #endif  // ONNX_MEM_ANALYZER_ASSUME_CHOICES_COPIES_H_

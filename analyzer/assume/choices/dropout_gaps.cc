@@ -1,12 +1,17 @@
 #include "analyzer/assume/choices/dropout_gaps.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "analyzer/exported/call_name.h"
 #include "analyzer/lower/draft/transformer_parts.h"
 #include "analyzer/ops/ops.h"
 
@@ -52,6 +57,40 @@ std::optional<int> NumberOf(const std::string& module) {
   return number;
 }
 
+bool NamesDropout(const SourceLine& line) { return absl::StrContains(absl::AsciiStrToLower(line.text), "drop"); }
+
+bool IsOfTorch(const SourceLine& line) { return absl::StrContains(line.file, "torch/nn/modules/"); }
+
+// The call that gives the result ends with it: return F.relu(x).
+bool EndsCalls(const SourceLines& lines, size_t depth) {
+  for (size_t i = depth; i < lines.size(); ++i) {
+    if (lines[i] == nullptr || IsContainersLoop(*lines[i]) || NamesDropout(*lines[i])) return false;
+    if (!IsOfTorch(*lines[i]) && lines[i]->statement.kind != StatementKind::kReturn) return false;
+  }
+  return true;
+}
+
+// Layers of torch read what they are given.
+bool BeginsCalls(const SourceLines& lines, size_t depth) {
+  for (size_t i = depth; i < lines.size(); ++i) {
+    if (lines[i] == nullptr || !IsOfTorch(*lines[i]) || IsContainersLoop(*lines[i])) return false;
+  }
+  return true;
+}
+
+// The same statement, or two that stand one below the other.
+bool AreNeighbours(const SourceLine& made, const SourceLine& read) {
+  if (made.file != read.file || !made.statement.whole || IsContainersLoop(made) || IsContainersLoop(read)) return false;
+  return (read.line == made.line || read.line == made.line + 1) && !NamesDropout(made) && !NamesDropout(read);
+}
+
+// The line calls the module or the function itself: not a helper, whose body may drop.
+bool CallsItself(const SourceLine& line, const FrameworkNode& node, size_t depth) {
+  std::string_view name = depth < node.calls.size() ? WithoutCallNumber(node.calls[depth]) : std::string_view(node.op);
+  name = name.substr(name.rfind('.') + 1);
+  return absl::StrContains(line.text, absl::StrCat(std::string(name), "("));
+}
+
 }  // namespace
 
 bool IsFollowedAtOnce(const Draft& draft, NodeId id) {
@@ -80,6 +119,20 @@ NodeIds FindSequentialGaps(const Draft& draft) {
   std::sort(dropped.begin(), dropped.end(), [&](NodeId a, NodeId b) { return draft.rank(a) < draft.rank(b); });
   dropped.erase(std::unique(dropped.begin(), dropped.end()), dropped.end());
   return dropped;
+}
+
+bool DropoutLines::LeaveNoRoom(NodeId id) {
+  const NodeId reader = ReaderAfterViews(draft_, draft_.node(id).outputs[0]);
+  if (!reader.valid()) return false;
+  const FrameworkNode &maker = draft_.node(id), &next = draft_.node(reader);
+  const SourceLines made = traces_.Read(maker), read = traces_.Read(next);
+  size_t depth = 0;  // of the function that hands the value on
+  while (depth < maker.calls.size() && depth < next.calls.size() && maker.calls[depth] == next.calls[depth]) ++depth;
+  if (depth >= made.size() || depth >= read.size() || made[depth] == nullptr || read[depth] == nullptr) return false;
+  const bool is_sum = IsTensorArithmetic(next.op) && depth == next.calls.size();  // u + F.relu(x)
+  return AreNeighbours(*made[depth], *read[depth]) && CallsItself(*made[depth], maker, depth) &&
+         (is_sum || CallsItself(*read[depth], next, depth)) && EndsCalls(made, depth + 1) &&
+         BeginsCalls(read, depth + 1);
 }
 
 }  // namespace onnx_mem

@@ -10,6 +10,7 @@
 
 #include <vector>
 
+#include "analyzer/exported/source_trace.h"
 #include "analyzer/lower/draft/draft.h"
 
 namespace onnx_mem {
@@ -21,6 +22,22 @@ NodeIds FindSequentialGaps(const Draft& draft);
 // True if what reads the result of `id`, and nothing else does, is the next child of the same nn.Sequential: nothing
 // ran between the two.
 bool IsFollowedAtOnce(const Draft& draft, NodeId id);
+
+// Where the file has the source line of every node, they may show that nothing is dropped between an operator and the
+// one that reads its result:
+//
+//   50  x = self.act(self.fc1(x))     no line is left between the two, neither calls anything named after a dropout,
+//   and 51  x = self.fc2(x)               nothing but layers of torch runs in them
+class DropoutLines {
+ public:
+  explicit DropoutLines(const Draft& draft) : draft_(draft) {}  // which must outlive this
+  // True if the lines leave no room for a dropout behind `id`.
+  bool LeaveNoRoom(NodeId id);
+
+ private:
+  const Draft& draft_;
+  SourceTraceReader traces_;
+};
 
 }  // namespace onnx_mem
 

@@ -257,12 +257,16 @@ DropoutSpots FindDropoutSpots(const Draft& draft, const TensorIds& outputs) {
   if (LeavesAttentionWeights(draft, spots)) {
     std::erase_if(spots.common, [](const DropoutSpot& spot) { return spot.attention; });
   }
-  std::erase_if(spots.common, [&](const DropoutSpot& spot) { return IsFollowedAtOnce(draft, spot.node); });
+  DropoutLines lines(draft);
+  std::erase_if(spots.common, [&](const DropoutSpot& spot) {
+    return IsFollowedAtOnce(draft, spot.node) || lines.LeaveNoRoom(spot.node);
+  });
   spots.common_bytes = DropoutBytes(draft, spots.common);
   const std::unordered_set<int32_t> common = NodesOf(spots.common);
   for (NodeId id : draft.InOrder()) {
     const bool known = common.contains(id.value());
-    if (!known && IsPossible(draft, id)) spots.possible.push_back({id, DropoutPlace::kMaskAndResult});
+    if (!known && IsPossible(draft, id) && !lines.LeaveNoRoom(id))
+      spots.possible.push_back({id, DropoutPlace::kMaskAndResult});
   }
   spots.most_bytes = spots.common_bytes + DropoutBytes(draft, spots.possible);
   return spots;

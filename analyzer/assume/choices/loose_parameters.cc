@@ -13,13 +13,13 @@ namespace onnx_mem {
 namespace {
 
 // Layers read their weights through operators of their own; norms that are spelled out multiply by a vector, which has
-// one dimension.
+// one dimension. A comparison gives no gradient: the knots of a spline.
 bool IsReadLoosely(const FrameworkGraph& graph, TensorId id, int depth = 0) {
-  constexpr int kMostViews = 4;
+  constexpr int kMostViews = 16;  // a spline that calls itself for the degree below picks the same row each time
   const auto& readers = graph.tensors[id].consumers;
   return depth < kMostViews && !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
            const FrameworkNode& node = graph.nodes[reader];
-           if (IsTensorArithmetic(node.op) || node.op == "cat") return true;
+           if (IsTensorArithmetic(node.op) || node.op == "compare" || node.op == "cat") return true;
            if (!IsView(node.op)) return false;
            return std::all_of(node.outputs.begin(), node.outputs.end(), [&](TensorId output) {
              return !output.valid() || IsReadLoosely(graph, output, depth + 1);

@@ -48,7 +48,6 @@ void KeepNothingInFunctions(Run& run) { run.disabled_rewrites.emplace_back("func
 
 // --- the lowered models in which it is
 
-// Each operator that may writes over its input.
 bool WriteOverEverything(Lowered& lowered) { return MarkAllInPlace(lowered.graph) > 0; }
 
 // Each makes a new tensor, but where a source line shows that it does not.
@@ -109,7 +108,6 @@ int MarginAbove(const Lowered& lowered) {
 }
 
 bool IsInPlaceOpen(const Run& run, const Lowered&) { return run.inplace.empty() || run.inplace == "auto"; }
-// Else the user has said it.
 bool IsNothingFrozen(const Run& run, const Lowered&) { return run.freeze.empty(); }
 bool IsAttentionOpen(const Run& run, const Lowered&) { return run.attention == AttentionKernel::kAuto; }
 // A file without a list of the module's parameters: nothing is said of what it has not.
@@ -185,6 +183,7 @@ constexpr Alternative kLooseFrozen[] = {{.towards = Towards::kLess, .lowered = F
 constexpr Alternative kUnread[] = {{.towards = Towards::kMore, .bytes = BytesOfUnread}};
 constexpr Alternative kUnreadBuffers[] = {{.towards = Towards::kMore, .bytes = BytesOfUnreadBuffers}};
 constexpr Alternative kNoCopies[] = {{.towards = Towards::kLess, .lowered = LeaveOutCopies}};
+constexpr Alternative kPromoted[] = {{.towards = Towards::kLess, .lowered = PromoteAsRead}};
 constexpr Alternative kIntoBuffers[] = {{.towards = Towards::kLess, .lowered = WriteIntoBuffers}};
 constexpr Alternative kFusedAttention[] = {{.lowered = MakeAttentionRowsDense}};
 constexpr Alternative kWrittenOut[] = {{.towards = Towards::kLess, .bytes = BytesOfWrittenOut}};
@@ -215,6 +214,7 @@ constexpr Assumption kAssumptions[] = {
     {.fact = "order of operands", .alternatives = kSwapped, .open = HasSwapped},
     {.fact = "order of operands", .inference = false, .alternatives = kOtherOrder, .open = IsAlwaysOpen},
     {.fact = "contiguous copies", .alternatives = kNoCopies, .open = IsAlwaysOpen},
+    {.fact = "casts", .alternatives = kPromoted, .open = IsAlwaysOpen},
     {.fact = "writes into buffers", .training = false, .alternatives = kIntoBuffers, .open = IsAlwaysOpen},
     {.fact = "attention kernel", .alternatives = kFusedAttention, .open = IsAttentionOpen},
     {.fact = "detach", .inference = false, .alternatives = kDetached, .open = IsAlwaysOpen},

@@ -17,10 +17,10 @@ struct MarginRow {
 };
 
 constexpr auto kMargins = std::to_array<MarginRow>({
-    {FileListing::kWhole, {.less_percent = 4, .more_percent = 1}, {.less_percent = 1, .more_percent = 1}},
-    {FileListing::kAllButBuffers, {.less_percent = 4, .more_percent = 2}, {.less_percent = 1, .more_percent = 6}},
-    {FileListing::kPartly, {.less_percent = 4, .more_percent = 8}, {.less_percent = 1, .more_percent = 6}},
-    {FileListing::kNone, {.less_percent = 1, .more_percent = 9}, {.less_percent = 1, .more_percent = 5}},
+    {FileListing::kWhole, {.less_percent = 1, .more_percent = 1}, {.less_percent = 1, .more_percent = 1}},
+    {FileListing::kAllButBuffers, {.less_percent = 3, .more_percent = 2}, {.less_percent = 1, .more_percent = 6}},
+    {FileListing::kPartly, {.less_percent = 4, .more_percent = 3}, {.less_percent = 3, .more_percent = 3}},
+    {FileListing::kNone, {.less_percent = 1, .more_percent = 3}, {.less_percent = 1, .more_percent = 3}},
 });
 
 }  // namespace

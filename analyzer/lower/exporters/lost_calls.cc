@@ -9,6 +9,9 @@
 // A reshape that has to copy shows as a clone, too, with a view of it, and .contiguous() as one where it has to copy.
 // Whether they have to depends on how the device's kernels lay out their results, so that is left to them.
 //
+// torch.cat of one tensor copies it, where the code runs: the first layer of a dense block joins a list of one
+// (onnxscript, optimizer/_constant_folding.py, concat: an Identity).
+//
 // A sum or product that is left out where its operand is one, too, may be x += 0, which makes nothing: it stays out.
 #include <algorithm>
 #include <array>
@@ -128,6 +131,7 @@ struct Copying {
   std::string_view framework;
 };
 constexpr auto kCopying = std::to_array<Copying>({{"add", "add_scalar"},
+                                                  {"cat", "clone"},
                                                   {"clone", "contiguous"},
                                                   {"constant_pad_nd", "clone"},
                                                   {"div", "mul_scalar"},
@@ -208,7 +212,8 @@ TensorId LostCalls::Again(const std::string& name, TensorId result, const Progra
   const NodeId maker = given ? reader.nodes.front() : draft_.producer(result);
   const FrameworkNode made = draft_.node(maker);
   const Copying* row = CopyingOf(aten);
-  if (!given && AtenOperatorOf(made) == aten) {  // an equal call had run
+  const bool joins_one = aten == "cat";
+  if (!given && AtenOperatorOf(made) == aten && !joins_one) {  // an equal call had run
     if (row != nullptr && row->framework != "contiguous") return result;
     const Rank rank = draft_.rank(reader.nodes.front());
     if (made.outputs.size() != 1) return result;
@@ -221,9 +226,9 @@ TensorId LostCalls::Again(const std::string& name, TensorId result, const Progra
   const bool is_view = given || IsView(made.op);
   if (node.op == "contiguous" && !is_view && !lowering_.run.training)
     node.attributes[std::string(kMaybeCopied)] = int64_t{1};
-  Rank rank = draft_.rank(maker);
-  if (given) --rank.place;
-  return Add(name, result, std::move(node), made, rank);
+  Rank rank = draft_.rank(joins_one ? reader.nodes.front() : maker);
+  if (given || joins_one) --rank.place;
+  return Add(name, result, std::move(node), joins_one ? draft_.node(reader.nodes.front()) : made, rank);
 }
 
 void LostCalls::Restore(const ProgramCall& call) {

@@ -147,6 +147,21 @@ bool IsNumberOfCode(const Graph& graph, TensorId id) {
          });
 }
 
+// Where every parameter that the signature lists is a stored tensor of its own name, what is stored beside them was
+// made of buffers and numbers of the code, whatever its shape: offsets that the code adds to an index.
+bool IsBesideAllParameters(const Graph& graph, TensorId id) {
+  if (graph.signature.empty() || graph.signature.FindTarget(graph.tensors[id].name) != nullptr) return false;
+  const auto is_parameter = [](const SignatureEntry* entry) {
+    return entry != nullptr && entry->kind == SignatureKind::kParameter;
+  };
+  const auto stored = std::count_if(graph.initializers.begin(), graph.initializers.end(), [&](TensorId initializer) {
+    return is_parameter(graph.signature.FindTarget(graph.tensors[initializer].name));
+  });
+  const std::vector<SignatureEntry>& entries = graph.signature.entries();
+  return stored > 0 && stored == std::count_if(entries.begin(), entries.end(),
+                                               [&](const SignatureEntry& entry) { return is_parameter(&entry); });
+}
+
 // A table of a module that has parameters which no tensor of the file is, in a layout of the exporter's, picked from by
 // a stored index: it is one of them.
 bool IsFoldedTable(const Graph& graph, TensorId id) {
@@ -273,6 +288,7 @@ TensorKind KindOfStored(const Graph& graph, TensorId id) {
     return TensorKind::kBuffer;
   if (NamesTable(tensor.name) || HasBufferName(tensor.name)) return TensorKind::kBuffer;
   if (IsFoldedExpression(tensor) || IsNumberOfCode(graph, id)) return TensorKind::kBuffer;
+  if (IsBesideAllParameters(graph, id)) return TensorKind::kBuffer;
   if (MakesOnlySines(graph, id) || IsOnlyCompared(graph, id)) return TensorKind::kBuffer;
   return TensorKind::kParameter;
 }

@@ -99,6 +99,7 @@ absl::Status LoadedModel::Load(ByteWindow bytes, const std::string& path) {
   ASSIGN_OR_RETURN(record, RecordOf(*model, diagnostics));
   if (record != nullptr && IsRecordAlone()) return absl::OkStatus();
   if (HasLostMetadata(model->graph(), info)) diagnostics.push_back(LostMetadata());
+  CountAxesFromFirst(*model->mutable_graph());
   StoreMovedWeights(*model->mutable_graph());
   RETURN_IF_ERROR(RestoreWeights(*model, path, diagnostics));
   if (const int64_t joined = JoinTiedWeights(*model, bytes, path, contents); joined > 0) {

@@ -203,6 +203,21 @@ void StripNodes(onnx::GraphProto& graph, const std::string& prefix) {
 
 }  // namespace
 
+void CountAxesFromFirst(onnx::GraphProto& graph) {
+  for (auto& node : *graph.mutable_node()) {
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) CountAxesFromFirst(*attribute.mutable_g());
+      for (auto& body : *attribute.mutable_graphs()) CountAxesFromFirst(body);
+      if (!IsStandard(node, "Transpose") || attribute.name() != "perm") continue;
+      const int rank = attribute.ints_size();
+      for (int i = 0; i < rank; ++i) {
+        const int64_t axis = attribute.ints(i);
+        if (axis < 0 && axis >= -rank) attribute.set_ints(i, axis + rank);
+      }
+    }
+  }
+}
+
 void StoreMovedWeights(onnx::GraphProto& graph) {
   constexpr int kLongestChain = 8;
   StoreConstants(graph);

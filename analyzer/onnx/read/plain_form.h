@@ -23,6 +23,10 @@ namespace onnx_mem {
 // Stored numbers of the main graph that a Constant or an Identity holds become initializers.
 void StoreMovedWeights(onnx::GraphProto& graph);
 
+// The axes of a Transpose count from the first one. TorchScript's exporter writes x.permute(0, -1, 1) as it stands
+// (torch/onnx/_internal/torchscript_exporter/symbolic_opset9.py, permute), which ONNX takes for no order of axes.
+void CountAxesFromFirst(onnx::GraphProto& graph);
+
 // Takes off what all values of the graph but its inputs and outputs begin with, and all nodes, where names are then
 // those of an exporter; of the names in `seen` too. Gives what the values began with, "" where it is nothing.
 std::string StripPrefix(onnx::GraphProto& graph, SeenContents& seen);

@@ -148,7 +148,7 @@ class Observer(TorchDispatchMode):
             if self.grad_on and self.pending is None and a.requires_grad:
                 self._differentiable.add(v)
                 known = self.values[v]
-                if known["kind"] == "const" and not a.is_leaf:
+                if known["kind"] in ("const", "buffer") and not a.is_leaf:
                     raise CannotRecord("a tensor kept from an earlier call still has its graph; detach it where the "
                                        "model keeps it")
                 if a.is_leaf and known["kind"] in ("value", "const", "input") and not known.get("leaf"):

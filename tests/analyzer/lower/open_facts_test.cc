@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_replace.h"
 #include "analyzer/assume/choices/attention_rows.h"
+#include "analyzer/assume/choices/copies.h"
 #include "analyzer/assume/choices/loose_parameters.h"
 #include "analyzer/assume/choices/written_out.h"
 #include "tests/analyzer/lower/graph_text.h"
@@ -101,6 +102,39 @@ TEST(OpenFacts, ATableOfPositionsMayBeFixed) {
   ASSERT_TRUE(FreezeLooseTables(lowered));
   ASSERT_EQ(lowered.frozen.size(), 1);
   EXPECT_EQ(lowered.graph.tensors[*lowered.frozen.begin()].name, "positions.weight");
+}
+
+// The knots of a spline: a comparison gives no gradient, so they need not be trained, whatever else reads them.
+TEST(OpenFacts, ATableThatIsComparedMayBeFixed) {
+  Lowered lowered = LoweredOf(R"(
+    input x float32 2x8x1
+    weight grid float32 8x12
+    const axis int64 1 = 0
+    /Unsqueeze = Unsqueeze(grid, axis) -> knots float32 1x8x12
+    /Less = Less(x, knots) -> below bool 2x8x12
+    /Sub = Sub(x, knots) -> d float32 2x8x12
+    /Where = Where(below, d, d) -> y float32 2x8x12
+    output y
+  )");
+  EXPECT_TRUE(FreezeLooseTables(lowered));
+}
+
+// x * (x > 0): TorchScript's exporter casts the truth values right before the product, which the framework does not.
+TEST(OpenFacts, ACastBeforeAProductMayBeAPromotion) {
+  constexpr char kText[] = R"(
+    input x float32 2x8
+    const zero float32 scalar = 0
+    /Greater = Greater(x, zero) -> m bool 2x8
+    /Cast = Cast(m) -> c float32 2x8 {to: 1}
+    /Mul = Mul(x, c) -> y float32 2x8
+    output y
+  )";
+  Lowered lowered = LoweredOf(kText);
+  EXPECT_TRUE(PromoteAsRead(lowered));
+  EXPECT_TRUE(Has(DumpLowered(lowered), "identity(m) -> c\n")) << DumpLowered(lowered);
+  Lowered read_later = LoweredOf(absl::StrReplaceAll(
+      kText, {{"/Mul =", "/Sin = Sin(x) -> s float32 2x8\n    /Mul ="}, {"Mul(x, c)", "Mul(s, c)"}}));
+  EXPECT_FALSE(PromoteAsRead(read_later)) << "code that casts has it at hand before";
 }
 
 // q, k and v of [B, H, D, T], turned.

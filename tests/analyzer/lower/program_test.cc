@@ -86,6 +86,23 @@ TEST(LostCalls, AnEqualCallRunsAgain) {
   EXPECT_TRUE(Has(text, "cos(relu_1) -> cos")) << text;
 }
 
+// torch.cat([x]), of what another cat made: a copy where the code runs, which holds nothing that the other one read.
+TEST(LostCalls, AJoinOfOneTensorCopiesIt) {
+  const std::string text = LowerText(R"(
+    input x float32 2x8
+    input z float32 2x8
+    node_cat = Concat(x, z) -> cat float32 2x16 {axis: 1}
+    @ namespace : Net/cat: aten.cat.default
+    @ pkg.torch.onnx.fx_node %cat : [num_users=1] = call_function[target=aten.cat.default](args = ([%x, %z], 1), kwargs = {})
+    node_sin = Sin(cat) -> y float32 2x16
+    @ namespace : Net/sin: aten.sin.default
+    @ pkg.torch.onnx.fx_node %sin : [num_users=1] = call_function[target=aten.sin.default](args = (%cat_1,), kwargs = {})
+    output y
+  )");
+  EXPECT_TRUE(Has(text, "clone(cat) -> cat_1")) << text;
+  EXPECT_TRUE(Has(text, "sin(cat_1) -> y")) << text;
+}
+
 // exp(bias) @ (exp(k) * v) / (exp(bias) @ exp(k)): exp(bias) has been computed, and the second exp(k) is the first.
 TEST(LostCalls, AnEqualCallRunsAgainBesideWhatTheExporterComputed) {
   const std::string text = LowerText(R"(

@@ -183,6 +183,21 @@ TEST(FoldedCopies, OfTwoParametersStayTwo) {
   EXPECT_EQ(Count(text, "parameter "), 2) << text;
 }
 
+// Numbers of the code that are stored: where the file has all parameters, they are none.
+TEST(StoredKinds, BesideAllParametersNothingElseIsTrained) {
+  constexpr std::string_view kText = R"(input x float32 2x4
+    weight fc.weight float32 4x4
+    weight w_half float32 4
+    /fc/MatMul = MatMul(x, fc.weight) -> a float32 2x4
+    /Sub = Sub(a, w_half) -> y float32 2x4
+    output y
+  )";
+  const std::string one = "# inputs\np_fc_weight: PARAMETER target='fc.weight'\n";
+  EXPECT_EQ(Count(ParametersOf(kText, one), "parameter "), 1);
+  const std::string two = one + "p_shift: PARAMETER target='shift'\n";
+  EXPECT_EQ(Count(ParametersOf(kText, two), "parameter "), 2) << "what the exporter computed of the other one";
+}
+
 // norm(linear(positions)): the exporter computed the linear layer, and stored what it gave under the name of its call.
 TEST(StoredKinds, WhatACallGaveIsNoParameter) {
   Graph graph = ParseGraph(R"(

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -144,6 +145,15 @@ TEST(PlainForm, NamesThatOnlyHappenToBeginAlikeStay) {
             "|stored model_fc\n"
             "MatMul x model_fc -> model_h\n"
             "Relu model_h -> y");
+}
+
+// x.permute(0, -1, 1), as TorchScript's exporter writes it.
+TEST(PlainForm, AxesOfATransposeCountFromTheFirst) {
+  onnx::ModelProto model =
+      ModelOfText(R"(g (float[2,3,4] x) => (float[2,4,3] y) { y = Transpose <perm = [0, -1, 1]> (x) })");
+  CountAxesFromFirst(*model.mutable_graph());
+  const auto& perm = model.graph().node(0).attribute(0).ints();
+  EXPECT_EQ(std::vector<int64_t>(perm.begin(), perm.end()), (std::vector<int64_t>{0, 2, 1}));
 }
 
 }  // namespace
