@@ -101,7 +101,9 @@ absl::Status Exact::TryNear(int64_t limit, BudgetLine line, int64_t overhead, in
   for (int64_t aim = std::min((limit - overhead - floor) / step, aims); aim >= 0;) {
     ASSIGN_OR_RETURN(const std::optional<int64_t> above, AboveNear(floor + aim * step, limit, line, front));
     if (!above || *above <= 0) break;
-    aim -= may_go_on() ? 1 : std::max<int64_t>(*above / step, 1);
+    // Of many aims those that are far too high are passed over by a quarter of what is missing at a time.
+    const int64_t missing = *above / step;
+    aim -= std::max<int64_t>(!may_go_on() ? missing : line == BudgetLine::kLive ? missing / 4 : 1, 1);
   }
   return absl::OkStatus();
 }
