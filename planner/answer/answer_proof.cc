@@ -45,7 +45,7 @@ class AnswerProof {
     }
     if (bound.infeasible && !bound.why.empty()) answer.minimum_why = bound.why;
     FillBound(bound, answer);
-    if (exact_.has_bound()) FillClassBound(limit, answer);  // what is alive is less than what is handed out
+    if (exact_.has_bound()) FillClassBound(limit, bound.cost, answer);  // what is alive is less than what is handed out
     if (!answer.chosen) FillStatus(bound, /*below_minimum=*/limit < prover.minimum().bytes, answer);
     return absl::OkStatus();
   }
@@ -77,7 +77,10 @@ class AnswerProof {
     if (answer.optimal) answer.optimal_class = kAnySchedule;
   }
 
-  void FillClassBound(int64_t live_limit, PlanAnswer& answer) const {
+  // `any_cost`: no schedule of any kind costs less, so no set of segments does. The class's own bound takes what each
+  // range frees at most for free of all others, which is weak where neighbours hold the same; this one knows no calls
+  // of checkpoint, which is weak where they cost much.
+  void FillClassBound(int64_t live_limit, int64_t any_cost, PlanAnswer& answer) const {
     ClassBound& in_class = answer.class_bound.emplace();
     in_class.name = absl::StrCat(std::string(NameOf(request_.granularity)), "-level segments");
     in_class.candidates = exact_.candidates();
@@ -88,6 +91,7 @@ class AnswerProof {
       const std::optional<int64_t> cost = device_->LeastCost(*request_.budget_bytes);
       in_class.cost = cost ? std::optional(std::max(*in_class.cost, *cost)) : std::nullopt;
     }
+    if (in_class.cost) in_class.cost = std::max(*in_class.cost, any_cost);
     for (PlanAnswer::MethodResult& method_result : answer.method_results) {
       if (method_result.cost) method_result.gap = GapOf(*method_result.cost, in_class.cost.value_or(0));
     }

@@ -14,6 +14,7 @@
 #include "planner/answer/near_plans.h"
 #include "planner/calls/call_class.h"
 #include "planner/calls/skipped_calls.h"
+#include "planner/code/describe.h"
 #include "planner/measure/accountant.h"
 #include "planner/measure/candidates.h"
 #include "planner/measure/effort.h"
@@ -191,6 +192,7 @@ class ModelPlanner {
       if (plan.segments.empty()) answer.baseline = plan.measured;
     }
     answer.chosen = Choose(answer.plans, request_);
+    if (!request_.for_finer) TellApart(answer.plans);
     answer.context_bytes = accountant_.LeastDeviceBytes(0);
     answer.method_results = tries.TakeResults();
     answer.not_searched = std::move(not_searched_);

@@ -65,14 +65,19 @@ class Searches {
     return answer;
   }
 
-  // Whole modules are a choice of this granularity too: it answers no worse.
+  // Plans of coarser kinds are a choice of a finer one too: it answers no worse than any of them.
   absl::StatusOr<PlanAnswer> Finer() {
-    PlanRequest coarser = request_;
-    coarser.granularity = Granularity::kModule;
-    coarser.for_finer = true;
-    coarser.given.clear();
-    ASSIGN_OR_RETURN(PlanAnswer modules, With(coarser));
-    return With(request_, Found(std::move(modules.plans)));
+    std::vector<ModulePlan> found;
+    for (const Granularity kind : {Granularity::kModule, Granularity::kOp}) {
+      if (kind == request_.granularity) break;
+      PlanRequest coarser = request_;
+      coarser.granularity = kind;
+      coarser.for_finer = true;
+      coarser.given.clear();
+      ASSIGN_OR_RETURN(PlanAnswer answer, With(coarser, std::move(found)));
+      found = Found(std::move(answer.plans));
+    }
+    return With(request_, std::move(found));
   }
 
  private:

@@ -1,6 +1,8 @@
 #include "planner/code/describe.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -23,6 +25,12 @@ std::vector<std::string> NodesBetween(const FrameworkGraph& graph, int32_t first
   return nodes;
 }
 
+size_t KeptCallsIn(const ModulePlan& plan) {
+  size_t count = 0;
+  for (const PlannedSegment& planned : plan.segments) count += planned.segment.keep_calls.size();
+  return count;
+}
+
 }  // namespace
 
 std::string LabelOf(const Profile& profile, const Choice& choice, std::string_view many) {
@@ -42,6 +50,21 @@ std::string LabelOf(const Profile& profile, const Choice& choice, std::string_vi
   label = absl::StrJoin(patterns, ", ");
   if (label.size() <= kLongestLabel) return label;
   return absl::StrCat(choice.size(), " ", blocks ? "blocks" : std::string(many));
+}
+
+void TellApart(std::vector<ModulePlan>& plans) {
+  std::map<std::string, int> count;
+  for (const ModulePlan& plan : plans) ++count[plan.label];
+  for (ModulePlan& plan : plans) {
+    const size_t kept = KeptCallsIn(plan);
+    if (count[plan.label] < 2 || kept == 0) continue;
+    absl::StrAppend(&plan.label, " keeping ", kept, kept == 1 ? " call" : " calls");
+  }
+  count.clear();
+  for (ModulePlan& plan : plans) {
+    const int nth = ++count[plan.label];
+    if (nth > 1) absl::StrAppend(&plan.label, " (", nth, ")");
+  }
 }
 
 Choice Convention(const Profile& profile, bool Candidate::*kind) {

@@ -1,5 +1,6 @@
 #include "planner/search/exact.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "analyzer/graph/status_macros.h"
@@ -11,11 +12,12 @@ namespace {
 constexpr int64_t kRow = 32;
 // Of a spread row: where the best set is not found for so many limits running, it is for none.
 constexpr int64_t kMostMisses = 4;
-// Limits of a row of sets that are nearly the cheapest; how often one is tightened, and by how much of it at least.
+// Limits of a row of sets that are nearly the cheapest.
 constexpr int64_t kNearRow = 16;
-constexpr int kMostTightened = 12;
-constexpr int kMostLoosened = 4;
-constexpr int64_t kTightening = 2000;
+// Limits between the floor and the step without a plan that sets for a budget are of: bytes alive are nearly those that
+// the limits of segments tell; the device's have gaps of some hundredths, which differ from set to set.
+constexpr int64_t kLiveAims = 4096;
+constexpr int64_t kDeviceAims = 256;
 // What each place keeps of these, where one has hundreds of options.
 constexpr size_t kFewSuffixes = 1024;
 
@@ -90,25 +92,18 @@ absl::StatusOr<std::optional<int64_t>> Exact::AboveNear(int64_t aim, int64_t lim
   return BytesOn(line, front.ScoreOf(*near)) - limit;
 }
 
-absl::Status Exact::TryNear(int64_t limit, BudgetLine line, int64_t overhead, Front& front) {
-  int64_t aim = limit - overhead;
-  std::optional<int64_t> failed;
-  for (int tries = 0; tries < kMostTightened; ++tries) {
-    ASSIGN_OR_RETURN(const std::optional<int64_t> above, AboveNear(aim, limit, line, front));
-    if (!above) return absl::OkStatus();
-    if (*above <= 0) break;
-    failed = aim;
-    aim -= std::max(*above, limit / kTightening);
-  }
-  // What was tightened too much: halfway back, again and again.
-  for (int tries = 0; failed && tries < kMostLoosened; ++tries) {
-    const int64_t middle = aim + (*failed - aim) / 2;
-    ASSIGN_OR_RETURN(const std::optional<int64_t> above, AboveNear(middle, limit, line, front));
-    if (above.value_or(1) <= 0) {
-      aim = middle;
-    } else {
-      failed = middle;
-    }
+absl::Status Exact::TryNear(int64_t limit, BudgetLine line, int64_t overhead, int64_t baseline_peak,
+                            const std::function<bool()>& may_go_on, Front& front) {
+  const int64_t floor = bound_->Floor();
+  const int64_t aims = line == BudgetLine::kLive ? kLiveAims : kDeviceAims;
+  const int64_t step = std::max<int64_t>((baseline_peak - floor) / aims, 1);
+  if (limit - overhead < floor) return absl::OkStatus();
+  for (int64_t aim = std::min((limit - overhead - floor) / step, aims); aim >= 0;) {
+    ASSIGN_OR_RETURN(const std::optional<int64_t> above, AboveNear(floor + aim * step, limit, line, front));
+    if (!above || *above <= 0) break;
+    // Of many aims those that are far too high are passed over by a quarter of what is missing at a time.
+    const int64_t missing = *above / step;
+    aim -= std::max<int64_t>(!may_go_on() ? missing : line == BudgetLine::kLive ? missing / 4 : 1, 1);
   }
   return absl::OkStatus();
 }

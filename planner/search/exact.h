@@ -43,10 +43,13 @@ class Exact {
   // costs more.
   absl::Status TryFor(int64_t live_limit, Front& front);
 
-  // Nearly the cheapest set for a row of limits, all over; and for `limit` on `line`, tightened by what the enacted
-  // plan takes beyond it. `overhead`: what the line has beside live bytes.
+  // Nearly the cheapest set for a row of limits, all over; and for `limit` on `line`: one limit on live bytes after
+  // another, each a little lower, until the enacted set is within. They are of one row for all limits on the line, so
+  // that what a smaller one finds is found for a larger one too, if nothing cheaper is. `overhead`: what the line has
+  // beside live bytes. After `may_go_on` the steps are as wide as what is missing.
   absl::Status TryNearRow(int64_t baseline_peak, const std::function<bool()>& may_go_on, Front& front);
-  absl::Status TryNear(int64_t limit, BudgetLine line, int64_t overhead, Front& front);
+  absl::Status TryNear(int64_t limit, BudgetLine line, int64_t overhead, int64_t baseline_peak,
+                       const std::function<bool()>& may_go_on, Front& front);
 
   // Limits of the row that the effort did not suffice for.
   int64_t left() const { return left_; }

@@ -13,18 +13,23 @@ namespace {
 
 // Until when, in shares of the effort, the best sets by the other price are tried.
 constexpr double kOtherPrice = 1.3;
+// Of the effort, for plans over the whole trade-off.
+constexpr double kRowShare = 0.6;
 
 }  // namespace
 
-// For the budget first, then over the whole trade-off.
+// Over the whole trade-off first, which is the same for every budget, then for the budget. Square roots and Chen's
+// sweep are ways for whole modules.
 absl::Status Tries::TryCalls(Exact& exact, Front& front) {
   Record("none", front);
+  if (!Uses("chain") && request_.method != "dag") return absl::OkStatus();
+  const int64_t most = accountant_.baseline_figures().peak_bytes;
+  RETURN_IF_ERROR(exact.TryNearRow(most, [this] { return effort_.Left(kRowShare); }, front));
   if (request_.budget_bytes) {
     const int64_t overhead = request_.budget_line == BudgetLine::kDevice ? accountant_.LeastDeviceBytes(0) : 0;
-    RETURN_IF_ERROR(exact.TryNear(*request_.budget_bytes, request_.budget_line, overhead, front));
+    RETURN_IF_ERROR(exact.TryNear(
+        *request_.budget_bytes, request_.budget_line, overhead, most, [this] { return effort_.Left(1.0); }, front));
   }
-  const int64_t most = accountant_.baseline_figures().peak_bytes;
-  RETURN_IF_ERROR(exact.TryNearRow(most, [this] { return effort_.Left(1.0); }, front));
   Record("exact", front);
   return absl::OkStatus();
 }

@@ -56,7 +56,7 @@ bool PlanRepair::Repair(int noise) {
   int steps = 40 + 4 * timeline_.slot_count();
   while (timeline_.PeakBytes() > editor_.limit_bytes()) {
     if (--steps < 0) return false;
-    if (steps % 16 == 0 && task_.limits.TimeIsUp()) return false;
+    if (task_.limits.TimeIsUp()) return false;  // a step looks at every item
     if (editor_.has_variants() && editor_.ShrinkSomething(FullestMoment(timeline_.PeakSlot()))) continue;
     const PlanEditor::Drop drop = BestDrop(noise);
     if (drop.item < 0 || !editor_.Apply(drop)) return false;
@@ -129,6 +129,7 @@ void PlanRepair::Tidy() {
     const auto cost_of = [&](int run) { return task_.problem.ops[timeline_.run(run).op].cost; };
     std::stable_sort(runs.begin(), runs.end(), [&](int a, int b) { return cost_of(a) > cost_of(b); });
     for (int run : runs) {
+      if (task_.limits.TimeIsUp()) return;  // of a large graph a run takes milliseconds
       const int index = timeline_.run(run).rerun_index;
       const bool is_there = index >= 0 && timeline_.reruns()[index] == run;
       if (is_there && TakeIfNotNeeded(run)) taken = true;

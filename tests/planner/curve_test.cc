@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "planner/code/describe.h"
 
 namespace onnx_mem {
 namespace {
@@ -146,6 +147,24 @@ TEST(Choose, NothingOfNoMoreBytesCostsLess) {
     }
     EXPECT_EQ(chosen.has_value(), some) << trial;
   }
+}
+
+ModulePlan Keeping(std::string label, size_t calls) {
+  ModulePlan plan;
+  plan.label = std::move(label);
+  plan.segments.resize(1);
+  plan.segments.front().segment.keep_calls.resize(calls);
+  return plan;
+}
+
+TEST(Curve, EqualLabelsAreToldApart) {
+  std::vector<ModulePlan> plans = {Keeping("none", 0),       Keeping("h.0", 0),        Keeping("h.0", 1),
+                                   Keeping("3 segments", 4), Keeping("3 segments", 4), Keeping("h.1", 2)};
+  TellApart(plans);
+  std::vector<std::string> labels;
+  for (const ModulePlan& plan : plans) labels.push_back(plan.label);
+  EXPECT_EQ(labels, (std::vector<std::string>{"none", "h.0", "h.0 keeping 1 call", "3 segments keeping 4 calls",
+                                              "3 segments keeping 4 calls (2)", "h.1"}));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "solver/edit/plan_editor.h"
+#include "solver/methods/plan_repair.h"
 #include "solver/methods/solve.h"
 #include "solver/problem/instance.h"
 #include "solver/problem/no_recompute.h"
@@ -109,6 +110,29 @@ TEST(DagSearchTest, RecordedInstances) {
     }
   }
   EXPECT_GE(within * 10, plans * 6) << within << " of " << plans;
+}
+
+// Of a large graph a pass takes seconds: it ends with the time, and what it leaves is a plan within the limit.
+TEST(PlanRepairTest, LeavesWhatItHasWhenTimeIsUp) {
+  std::mt19937 random(7);
+  const StepGraph graph = GraphOfChain(RandomChain(24, random));
+  const StageProblem problem = BuildStages(graph);
+  const Schedule start = *ScheduleOf(graph, RunOnce(problem));
+  SolveLimits limits;
+  const PlanningTask task{graph, problem, Simulate(graph, start)->peak_bytes, limits};
+  PlanRepair repair(task, start);
+  repair.editor().set_limit_bytes(task.budget_bytes * 8 / 10);
+  ASSERT_TRUE(repair.Repair(/*noise=*/0));
+  repair.timeline().Commit();
+  const size_t again = repair.timeline().reruns().size();
+  ASSERT_GT(again, 0U);
+  repair.editor().set_limit_bytes(task.budget_bytes);
+  limits.deadline = SolveLimits::Clock::now();
+  repair.Tidy();
+  EXPECT_EQ(repair.timeline().reruns().size(), again);
+  limits.deadline.reset();
+  repair.Tidy();
+  EXPECT_TRUE(repair.timeline().reruns().empty());
 }
 
 }  // namespace
