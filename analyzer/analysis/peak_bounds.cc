@@ -16,7 +16,7 @@ namespace {
 
 using Alternatives = std::vector<const Alternative*>;
 
-struct Measured {
+struct MeasuredAlternative {
   const Alternative* alternative;
   int64_t peak_bytes;
 };
@@ -26,8 +26,8 @@ bool MovesMuch(int64_t other_bytes, int64_t peak_bytes) {
   return std::abs(other_bytes - peak_bytes) > peak_bytes / kOnePartIn;
 }
 
-std::string RangeText(const std::vector<Measured>& others, int64_t peak_bytes) {
-  const std::string each = absl::StrJoin(others, ", ", [](std::string* out, const Measured& m) {
+std::string RangeText(const std::vector<MeasuredAlternative>& others, int64_t peak_bytes) {
+  const std::string each = absl::StrJoin(others, ", ", [](std::string* out, const MeasuredAlternative& m) {
     absl::StrAppend(out, FormatBytes(m.peak_bytes), " ", std::string(m.alternative->words));
   });
   return absl::StrCat("range: the training peak is ", each, " instead of ", FormatBytes(peak_bytes));
@@ -80,7 +80,7 @@ class Bounds {
   }
 
   absl::Status TakeAll(const Assumption& row, Diagnostic* reported) {
-    std::vector<Measured> others;
+    std::vector<MeasuredAlternative> others;
     for (const Alternative& alternative : row.alternatives) {
       const bool may_lower = peak_.in_forward || !row.forward_only;
       if (alternative.towards == Towards::kLess && may_lower) less_.push_back(&alternative);

@@ -16,22 +16,22 @@ namespace {
 constexpr absl::string_view kFile = "File \"";
 
 // A function called forward: `File "net.py", line 7, in forward`, and the line of its code below.
-struct Row {
+struct TraceRow {
   size_t begin = 0;  // in the trace
   int64_t line = 0;
   absl::string_view text;
 };
 
-std::vector<Row> ReadRows(absl::string_view trace) {
+std::vector<TraceRow> ReadRows(absl::string_view trace) {
   constexpr absl::string_view kLine = "\", line ", kForward = ", in forward";
-  std::vector<Row> rows;
+  std::vector<TraceRow> rows;
   for (size_t at = trace.find(kFile); at != absl::string_view::npos; at = trace.find(kFile, at + 1)) {
     const absl::string_view frame = trace.substr(at, trace.find(kFile, at + 1) - at);
     const std::pair<absl::string_view, absl::string_view> lines = absl::StrSplit(frame, absl::MaxSplits('\n', 1));
     absl::string_view head = absl::StripAsciiWhitespace(lines.first);
     const size_t line = head.rfind(kLine);
     if (!absl::ConsumeSuffix(&head, kForward) || line == absl::string_view::npos) continue;
-    Row row{at, 0, lines.second};
+    TraceRow row{at, 0, lines.second};
     if (absl::SimpleAtoi(head.substr(line + kLine.size()), &row.line)) rows.push_back(row);
   }
   return rows;
@@ -53,7 +53,7 @@ std::string AppliedName(absl::string_view text) {
 std::optional<FunctionCall> CalledFunction(const FrameworkNode& node) {
   if (!TraceHas(node, ".apply(")) return std::nullopt;
   const absl::string_view trace = *node.source_trace;
-  const std::vector<Row> rows = ReadRows(trace);
+  const std::vector<TraceRow> rows = ReadRows(trace);
   // Frames without a call: of Functions, and of modules whose forward() was called directly.
   size_t without_call = rows.size() - std::min(rows.size(), node.calls.size() + 1);
   size_t called = 0;  // rows[called] is the frame of the outermost Function

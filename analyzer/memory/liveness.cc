@@ -7,7 +7,7 @@ namespace onnx_mem {
 namespace {
 
 // A tensor's storage: that of `owner`, alive over [begin, end).
-struct Storage {
+struct StorageLife {
   TensorId owner;
   int begin = 0;
   int end = 0;
@@ -33,7 +33,7 @@ class Liveness {
     for (NodeId node(0); graph_.nodes.contains(node); node = NodeId(node.value() + 1)) StartAndRead(node);
     for (TensorId id : graph_.outputs) {
       if (!graph_.tensors.contains(id)) continue;
-      Storage& storage = StorageOf(id);
+      StorageLife& storage = StorageOf(id);
       storage.output = true;
       storage.end = num_steps_;
     }
@@ -48,7 +48,7 @@ class Liveness {
     while (storage_of_[id] != id) id = storage_of_[id];
     return id;
   }
-  Storage& StorageOf(TensorId id) { return storages_[RootOf(id)]; }
+  StorageLife& StorageOf(TensorId id) { return storages_[RootOf(id)]; }
 
   void StartFixed() {
     for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
@@ -115,7 +115,7 @@ class Liveness {
 
   TensorIds InOrderOfAllocation() const {
     TensorIds order;
-    for (const Storage& storage : storages_) {
+    for (const StorageLife& storage : storages_) {
       if (storage.end > storage.begin && storage_of_[storage.owner] == storage.owner) order.push_back(storage.owner);
     }
     std::stable_sort(order.begin(), order.end(), [&](TensorId a, TensorId b) {
@@ -144,8 +144,8 @@ class Liveness {
   const Graph& graph_;
   const LivenessRules& rules_;
   const int num_steps_;
-  IdVector<TensorId, TensorId> storage_of_;  // towards the tensor that owns the storage
-  IdVector<TensorId, Storage> storages_;     // of owners
+  IdVector<TensorId, TensorId> storage_of_;   // towards the tensor that owns the storage
+  IdVector<TensorId, StorageLife> storages_;  // of owners
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ struct Branch {
   friend bool operator<(const Branch& a, const Branch& b) { return a.bound > b.bound; }  // for a queue, cheapest first
 };
 
-struct Choice {
+struct CutChoice {
   int64_t cost = 0;
   int64_t bytes = 0;
   std::vector<bool> kept;     // by keep
@@ -94,13 +94,13 @@ class CutSearch {
   // Raises branch.bound; returns what to split on, -1 if nothing is left to decide.
   int Bound(Branch& branch) {
     if (room_ < 0) return -1;
-    Choice small = Smallest();
+    CutChoice small = Smallest();
     if (small.bytes > room_) {
       impossible_ = true;
       return -1;
     }
     Consider(small);
-    Choice cheap = Cheapest();
+    CutChoice cheap = Cheapest();
     if (cheap.bytes <= room_) {
       Consider(cheap);
       branch.bound = std::max(branch.bound, cheap.cost);
@@ -110,12 +110,12 @@ class CutSearch {
       const double price =
           static_cast<double>(small.cost - cheap.cost) / static_cast<double>(cheap.bytes - small.bytes);
       if (price <= 0) break;
-      Choice choice;
+      CutChoice choice;
       branch.bound = std::max(branch.bound, CutAtPrice(price, choice));
       if (branch.bound >= best_cost_) return -1;
       if (branch.bound >= limits_.enough) break;
       Consider(choice);
-      const auto at_price = [&](const Choice& c) {
+      const auto at_price = [&](const CutChoice& c) {
         return static_cast<double>(c.cost - cheap.cost) + price * static_cast<double>(c.bytes - cheap.bytes);
       };
       if (at_price(choice) >= -1e-9 * static_cast<double>(small.cost)) break;
@@ -125,7 +125,7 @@ class CutSearch {
   }
 
   // Something that one of the two choices around the room keeps and the other does not, the largest.
-  int SplitBetween(const Choice& cheap, const Choice& small) const {
+  int SplitBetween(const CutChoice& cheap, const CutChoice& small) const {
     int best = -1;
     for (size_t i = 0; i < forced_.size(); ++i) {
       if (forced_[i] != Forced::kOpen || cheap.kept[i] == small.kept[i]) continue;
@@ -134,7 +134,7 @@ class CutSearch {
     return best;
   }
 
-  void Consider(const Choice& choice) {
+  void Consider(const CutChoice& choice) {
     if (choice.bytes > room_ || choice.cost >= best_cost_) return;
     best_cost_ = choice.cost;
     best_ = choice;
@@ -144,7 +144,7 @@ class CutSearch {
   }
 
   // The choice that keeps the fewest bytes.
-  Choice Smallest() {
+  CutChoice Smallest() {
     Load([](int64_t bytes) { return std::min(bytes, kMost); }, [](int64_t) { return int64_t{0}; });
     graph_.cut().Solve();
     return Read();
@@ -152,7 +152,7 @@ class CutSearch {
 
   // The choice that costs least, and of those one that keeps few bytes: all bytes together weigh less than one unit of
   // cost.
-  Choice Cheapest() {
+  CutChoice Cheapest() {
     const MinCut::Wide weight = Scaled(unit_) - 1;
     Load([&](int64_t bytes) { return static_cast<int64_t>(bytes * std::max<MinCut::Wide>(weight, 0) / total_bytes_); },
          [&](int64_t cost) { return Scaled(cost); });
@@ -164,7 +164,7 @@ class CutSearch {
 
   // The choice with the least cost plus price times bytes; returns a lower bound on the cost of any that fits. Bytes
   // are priced at mantissa / 2^exponent scaled cost units each, rounded so that the bound holds.
-  int64_t CutAtPrice(double price, Choice& choice) {
+  int64_t CutAtPrice(double price, CutChoice& choice) {
     int exponent = 0;
     const auto mantissa = static_cast<int64_t>(std::ldexp(std::frexp(price, &exponent), 31));
     exponent = 31 - exponent - shift_;
@@ -193,10 +193,10 @@ class CutSearch {
     for (const CutGraph::Charge& charge : graph_.charges()) cut.SetCapacity(charge.arc, cost(charge.cost));
   }
 
-  Choice Read() const {
+  CutChoice Read() const {
     const MinCut& cut = graph_.cut();
     const std::vector<bool> none(forced_.size(), false);
-    Choice choice{0, 0, none, none};
+    CutChoice choice{0, 0, none, none};
     for (size_t i = 0; i < forced_.size(); ++i) {
       const CutGraph::Keep& keep = graph_.keeps()[i];
       const bool produced = keep.produce_node != MinCut::kSink && cut.OnSourceSide(keep.produce_node);
@@ -221,7 +221,7 @@ class CutSearch {
   int shift_ = 0;  // capacities are costs times 2^shift_
   bool impossible_ = false;
   int64_t best_cost_ = kNone;
-  Choice best_;
+  CutChoice best_;
 };
 
 }  // namespace

@@ -109,8 +109,6 @@ class RunTimeline {
   TimeKey MarkerKey(int slot) const { return FirstKey(slot) + 1; }
   void PlaceFirstRuns(const Schedule& schedule);
   void RankOperators();
-  struct Planned;
-  std::vector<Planned> RunsOf(const Schedule& schedule) const;
   void Replay(const Schedule& schedule);
   int AddRun(int op, int anchor, int slot, TimeKey key);
   int64_t LevelOf(int slot) const { return profile_.At(slot) - slot_most_[slot]; }

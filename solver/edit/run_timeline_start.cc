@@ -101,13 +101,12 @@ void RunTimeline::RankOperators() {
   while ((size_t{1} << rank_bits_) < order.size() + 2) ++rank_bits_;
 }
 
-struct RunTimeline::Planned {
-  TimeKey key;
-  StepRole role;
-  std::vector<int> uses;
-};
-
-std::vector<RunTimeline::Planned> RunTimeline::RunsOf(const Schedule& schedule) const {
+void RunTimeline::Replay(const Schedule& schedule) {
+  struct Planned {
+    TimeKey key;
+    StepRole role;
+    std::vector<int> uses;
+  };
   std::vector<Planned> planned;
   std::vector<bool> resident(problem_.items.size(), false);
   std::map<StepTensorId, int> item_of;
@@ -136,11 +135,6 @@ std::vector<RunTimeline::Planned> RunTimeline::RunsOf(const Schedule& schedule) 
     slot += run.role.is_first ? 1 : 0;
     if (slot < slot_count() || run.role.is_first) planned.push_back(std::move(run));
   }
-  return planned;
-}
-
-void RunTimeline::Replay(const Schedule& schedule) {
-  std::vector<Planned> planned = RunsOf(schedule);
   std::stable_sort(planned.begin(), planned.end(), [](const Planned& a, const Planned& b) { return a.key < b.key; });
   TimeKey before = std::numeric_limits<TimeKey>::min();
   for (const Planned& run : planned) {

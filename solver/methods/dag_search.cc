@@ -16,13 +16,13 @@ constexpr size_t kExactRequirements = 128;  // up to here the exact search is le
 constexpr double kPartBesideExact = 0.5;
 
 // One annealing run after the other, from the best plan or from a new one.
-struct Phase {
+struct SearchPhase {
   double part;       // of what time and iterations are left
   int64_t coolness;  // a plan dearer by this part of the recomputation is still accepted at first
   bool afresh;
 };
-constexpr std::array kPhases = {Phase{0.25, 3, false}, Phase{0.3, 1, true}, Phase{0.6, 2, false},
-                                Phase{1.0, 32, false}};
+constexpr std::array kPhases = {SearchPhase{0.25, 3, false}, SearchPhase{0.3, 1, true}, SearchPhase{0.6, 2, false},
+                                SearchPhase{1.0, 32, false}};
 
 // How the first plan is looked for; the next way where one finds none.
 struct Descent {
@@ -173,7 +173,7 @@ class DagSearch {
 namespace {
 
 // Whether there was something to start from. Uses up some of `iterations_left`.
-bool RunPhase(const PlanningTask& task, const Phase& phase, const Descent& descent, uint32_t seed,
+bool RunPhase(const PlanningTask& task, const SearchPhase& phase, const Descent& descent, uint32_t seed,
               int64_t& iterations_left, Incumbent& incumbent) {
   const bool afresh = phase.afresh || !incumbent.feasible();
   const auto start = ScheduleOf(task.graph, afresh ? RunOnce(task.problem) : incumbent.runs());
@@ -207,7 +207,7 @@ void PlanDag(const PlanningTask& task, Incumbent& incumbent) {
     descent = kDescents[seed % kDescents.size()];
     if (!RunPhase(all, kPhases.front(), descent, ++seed, iterations_left, incumbent)) return;
   }
-  for (const Phase& phase : kPhases) {
+  for (const SearchPhase& phase : kPhases) {
     if (ended() || !incumbent.feasible()) return;
     RunPhase(all, phase, descent, ++seed, iterations_left, incumbent);
   }

@@ -20,24 +20,24 @@ absl::Status BadValue(const std::string& path, const std::string& expected) {
 }
 
 // A JSON value and where it stands, for error texts: "ops[3].in[0]".
-class Value {
+class PlacedJson {
  public:
-  Value(const Json& json, std::string path) : json_(&json), path_(std::move(path)) {}
+  PlacedJson(const Json& json, std::string path) : json_(&json), path_(std::move(path)) {}
 
-  absl::StatusOr<Value> Member(const char* key) const {
+  absl::StatusOr<PlacedJson> Member(const char* key) const {
     const std::string path = path_.empty() ? key : absl::StrCat(path_, ".", key);
     if (!json_->is_object()) return BadValue(path_.empty() ? "top level" : path_, "an object");
     const auto it = json_->find(key);
     if (it == json_->end()) return BadValue(path, "a value, but there is none");
-    return Value(*it, path);
+    return PlacedJson(*it, path);
   }
-  std::optional<Value> OptionalMember(const char* key) const {
+  std::optional<PlacedJson> OptionalMember(const char* key) const {
     if (!json_->is_object() || !json_->contains(key)) return std::nullopt;
     return *Member(key);
   }
-  absl::StatusOr<std::vector<Value>> Elements() const {
+  absl::StatusOr<std::vector<PlacedJson>> Elements() const {
     if (!json_->is_array()) return BadValue(path_, "a list");
-    std::vector<Value> elements;
+    std::vector<PlacedJson> elements;
     for (size_t i = 0; i < json_->size(); ++i) elements.emplace_back((*json_)[i], absl::StrCat(path_, "[", i, "]"));
     return elements;
   }
@@ -57,26 +57,26 @@ class Value {
   std::string path_;
 };
 
-absl::StatusOr<int64_t> IntegerMember(const Value& value, const char* key) {
-  ASSIGN_OR_RETURN(const Value member, value.Member(key));
+absl::StatusOr<int64_t> IntegerMember(const PlacedJson& value, const char* key) {
+  ASSIGN_OR_RETURN(const PlacedJson member, value.Member(key));
   return member.NonNegative();
 }
 
-absl::StatusOr<std::string> TextMember(const Value& value, const char* key) {
-  ASSIGN_OR_RETURN(const Value member, value.Member(key));
+absl::StatusOr<std::string> TextMember(const PlacedJson& value, const char* key) {
+  ASSIGN_OR_RETURN(const PlacedJson member, value.Member(key));
   return member.Text();
 }
 
-absl::Status CheckId(const Value& value, size_t position) {
+absl::Status CheckId(const PlacedJson& value, size_t position) {
   ASSIGN_OR_RETURN(const int64_t id, IntegerMember(value, "id"));
   if (id == static_cast<int64_t>(position)) return absl::OkStatus();
   return BadValue(absl::StrCat(value.path(), ".id"), absl::StrCat(position, " (ids are positions)"));
 }
 
-absl::StatusOr<std::vector<StepTensorId>> IdsOf(const Value& value, size_t tensor_count) {
-  ASSIGN_OR_RETURN(const std::vector<Value> elements, value.Elements());
+absl::StatusOr<std::vector<StepTensorId>> IdsOf(const PlacedJson& value, size_t tensor_count) {
+  ASSIGN_OR_RETURN(const std::vector<PlacedJson> elements, value.Elements());
   std::vector<StepTensorId> ids;
-  for (const Value& element : elements) {
+  for (const PlacedJson& element : elements) {
     ASSIGN_OR_RETURN(const int64_t id, element.NonNegative());
     if (id >= static_cast<int64_t>(tensor_count)) {
       return BadValue(element.path(), absl::StrCat("a tensor id below ", tensor_count));
@@ -86,7 +86,7 @@ absl::StatusOr<std::vector<StepTensorId>> IdsOf(const Value& value, size_t tenso
   return ids;
 }
 
-absl::StatusOr<StepTensor> ParseTensor(const Value& value, size_t position) {
+absl::StatusOr<StepTensor> ParseTensor(const PlacedJson& value, size_t position) {
   RETURN_IF_ERROR(CheckId(value, position));
   StepTensor tensor;
   ASSIGN_OR_RETURN(tensor.name, TextMember(value, "name"));
@@ -106,7 +106,7 @@ absl::StatusOr<StepTensor> ParseTensor(const Value& value, size_t position) {
   return tensor;
 }
 
-absl::StatusOr<StepOpKind> ParseOpKind(const Value& value) {
+absl::StatusOr<StepOpKind> ParseOpKind(const PlacedJson& value) {
   ASSIGN_OR_RETURN(const std::string kind, TextMember(value, "kind"));
   if (kind == "fwd") return StepOpKind::kForward;
   if (kind == "bwd") return StepOpKind::kBackward;
@@ -114,41 +114,41 @@ absl::StatusOr<StepOpKind> ParseOpKind(const Value& value) {
   return BadValue(absl::StrCat(value.path(), ".kind"), "fwd, bwd or ordered");
 }
 
-absl::StatusOr<StepOp> ParseOp(const Value& value, size_t position, size_t tensor_count) {
+absl::StatusOr<StepOp> ParseOp(const PlacedJson& value, size_t position, size_t tensor_count) {
   RETURN_IF_ERROR(CheckId(value, position));
   StepOp op;
   ASSIGN_OR_RETURN(op.name, TextMember(value, "name"));
   ASSIGN_OR_RETURN(op.kind, ParseOpKind(value));
   ASSIGN_OR_RETURN(op.cost, IntegerMember(value, "cost"));
   ASSIGN_OR_RETURN(op.work_bytes, IntegerMember(value, "work"));
-  ASSIGN_OR_RETURN(const Value inputs, value.Member("in"));
-  ASSIGN_OR_RETURN(const std::vector<Value> entries, inputs.Elements());
-  for (const Value& entry : entries) {
+  ASSIGN_OR_RETURN(const PlacedJson inputs, value.Member("in"));
+  ASSIGN_OR_RETURN(const std::vector<PlacedJson> entries, inputs.Elements());
+  for (const PlacedJson& entry : entries) {
     ASSIGN_OR_RETURN(std::vector<StepTensorId> alternatives, IdsOf(entry, tensor_count));
     op.inputs.push_back(std::move(alternatives));
   }
-  ASSIGN_OR_RETURN(const Value outputs, value.Member("out"));
+  ASSIGN_OR_RETURN(const PlacedJson outputs, value.Member("out"));
   ASSIGN_OR_RETURN(op.outputs, IdsOf(outputs, tensor_count));
-  if (const std::optional<Value> group = value.OptionalMember("group")) {
+  if (const std::optional<PlacedJson> group = value.OptionalMember("group")) {
     ASSIGN_OR_RETURN(op.group, group->Text());
   }
   return op;
 }
 
-absl::StatusOr<StepGraph> ParseGraph(const Value& top) {
+absl::StatusOr<StepGraph> ParseGraph(const PlacedJson& top) {
   ASSIGN_OR_RETURN(const std::string format, TextMember(top, "format"));
   if (format != "om1") return BadValue("format", absl::StrCat("\"om1\", not \"", format, "\""));
   StepGraph graph;
   ASSIGN_OR_RETURN(graph.name, TextMember(top, "name"));
   ASSIGN_OR_RETURN(graph.base_bytes, IntegerMember(top, "base"));
-  ASSIGN_OR_RETURN(const Value tensor_list, top.Member("tensors"));
-  ASSIGN_OR_RETURN(const std::vector<Value> tensors, tensor_list.Elements());
+  ASSIGN_OR_RETURN(const PlacedJson tensor_list, top.Member("tensors"));
+  ASSIGN_OR_RETURN(const std::vector<PlacedJson> tensors, tensor_list.Elements());
   for (size_t i = 0; i < tensors.size(); ++i) {
     ASSIGN_OR_RETURN(StepTensor tensor, ParseTensor(tensors[i], i));
     graph.tensors.Add(std::move(tensor));
   }
-  ASSIGN_OR_RETURN(const Value op_list, top.Member("ops"));
-  ASSIGN_OR_RETURN(const std::vector<Value> ops, op_list.Elements());
+  ASSIGN_OR_RETURN(const PlacedJson op_list, top.Member("ops"));
+  ASSIGN_OR_RETURN(const std::vector<PlacedJson> ops, op_list.Elements());
   for (size_t i = 0; i < ops.size(); ++i) {
     ASSIGN_OR_RETURN(StepOp op, ParseOp(ops[i], i, tensors.size()));
     graph.ops.Add(std::move(op));
@@ -169,7 +169,7 @@ absl::StatusOr<StepGraph> ParseInstance(std::string_view json_text) {
   } catch (const Json::exception&) {  // a number beyond any double
     return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadJson, "not JSON: a number in it is out of range");
   }
-  return ParseGraph(Value(json, ""));
+  return ParseGraph(PlacedJson(json, ""));
 }
 
 absl::StatusOr<StepGraph> ReadInstance(const std::string& path) {

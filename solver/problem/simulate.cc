@@ -11,9 +11,9 @@
 namespace onnx_mem {
 namespace {
 
-class Machine {
+class StepMachine {
  public:
-  explicit Machine(const StepGraph& graph)
+  explicit StepMachine(const StepGraph& graph)
       : graph_(graph),
         resident_(graph.tensors.size()),
         ran_(graph.ops.size()),
@@ -158,7 +158,7 @@ class Machine {
 }  // namespace
 
 absl::StatusOr<ScheduleMeasure> Simulate(const StepGraph& graph, const Schedule& schedule) {
-  Machine machine(graph);
+  StepMachine machine(graph);
   for (const ScheduleStep& step : schedule) RETURN_IF_ERROR(machine.Apply(step));
   return machine.Finish();
 }

@@ -9,9 +9,9 @@
 namespace onnx_mem {
 namespace {
 
-class Builder {
+class StageBuilder {
  public:
-  explicit Builder(const StepGraph& graph) : graph_(graph), item_of_(graph.tensors.size(), -1) {}
+  explicit StageBuilder(const StepGraph& graph) : graph_(graph), item_of_(graph.tensors.size(), -1) {}
 
   StageProblem Build() {
     AddItems();
@@ -215,6 +215,6 @@ bool CanBeProduced(const StageProblem& problem, const StageRequirement& requirem
                      [&](int item) { return !problem.items[item].producers.empty(); });
 }
 
-StageProblem BuildStages(const StepGraph& graph) { return Builder(graph).Build(); }
+StageProblem BuildStages(const StepGraph& graph) { return StageBuilder(graph).Build(); }
 
 }  // namespace onnx_mem

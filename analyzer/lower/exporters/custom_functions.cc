@@ -30,7 +30,7 @@ int64_t SaveFunctionInputs(Lowering& lowering);
 
 namespace {
 
-struct Call {
+struct CustomCall {
   FunctionCall function;
   std::vector<std::string> calls;  // of modules, around it
   NodeIds nodes;
@@ -47,7 +47,8 @@ std::vector<std::string> CallsAround(const FrameworkNode& node, const FunctionCa
 }
 
 // A line further up, or the operator with which the call began, is where the next call of the same function begins.
-bool BeginsAnother(const Draft& draft, const Call& call, const FrameworkNode& node, const FunctionCall& function) {
+bool BeginsAnother(const Draft& draft, const CustomCall& call, const FrameworkNode& node,
+                   const FunctionCall& function) {
   if (function.line < call.function.line) return true;
   const FrameworkNode& first = draft.node(call.nodes.front());
   return function.line == CalledFunction(first)->line && node.op == first.op;
@@ -55,8 +56,8 @@ bool BeginsAnother(const Draft& draft, const Call& call, const FrameworkNode& no
 
 // The calls in running order. Operators that the exporter added have no trace: they belong to a call if they stand
 // between two of its operators.
-std::vector<Call> FindCalls(const Draft& draft) {
-  std::vector<Call> calls;
+std::vector<CustomCall> FindCalls(const Draft& draft) {
+  std::vector<CustomCall> calls;
   NodeIds between;
   bool open = false;
   for (NodeId id : draft.InOrder()) {
@@ -117,7 +118,7 @@ bool IsReadAfterwards(const Draft& draft, TensorId id, const absl::flat_hash_set
 }
 
 // Puts the one operator in the place of those of `call`; false where they give nothing, or not at once.
-bool MakeOne(Draft& draft, const Call& call, int64_t& saved_bytes) {
+bool MakeOne(Draft& draft, const CustomCall& call, int64_t& saved_bytes) {
   const absl::flat_hash_set<NodeId> members(call.nodes.begin(), call.nodes.end());
   const Rank last = draft.rank(call.nodes.back());
   TensorIds inputs, outputs;
@@ -155,7 +156,7 @@ int64_t JoinCustomFunctions(Lowering& lowering) {
   if (!lowering.run.training) return 0;
   int64_t count = 0, bytes = 0;
   std::map<std::string, int64_t> names;
-  for (const Call& call : FindCalls(lowering.draft)) {
+  for (const CustomCall& call : FindCalls(lowering.draft)) {
     if (!MakeOne(lowering.draft, call, bytes)) continue;
     ++count;
     ++names[call.function.name];

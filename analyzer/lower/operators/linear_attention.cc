@@ -14,13 +14,13 @@ namespace {
 
 constexpr int64_t kMostTokens = 4096;
 
-struct Sizes {
+struct RecurrenceSizes {
   int64_t batch, tokens, heads, kv_heads, key, value;
 };
 
 class Recurrence {
  public:
-  Recurrence(Site& site, const Sizes& n) : s_(site), n_(n), type_(site.InType(0)) {
+  Recurrence(Site& site, const RecurrenceSizes& n) : s_(site), n_(n), type_(site.InType(0)) {
     const std::string rule = s_.String("update_rule", "gated_delta");
     gated_ = rule.starts_with("gated") && s_.Has(4);
     delta_ = rule.ends_with("delta") && s_.Has(5);
@@ -97,7 +97,7 @@ class Recurrence {
   }
 
   Site& s_;
-  Sizes n_;
+  RecurrenceSizes n_;
   DType type_;
   bool gated_ = false, delta_ = false;
   TensorIds q_, k_, v_, decay_, beta_;

@@ -16,14 +16,14 @@ int64_t ClampBound(int64_t bound, int64_t size) {
   return std::clamp<int64_t>(bound < 0 ? bound + size : bound, 0, size);
 }
 
-struct Bounds {
+struct SliceOperands {
   std::vector<int64_t> axes, starts, ends, steps;
 };
 
 // Slice's operands: attributes in opset 1, inputs from 10 on. Bounds that depend on data start at 0 and end where the
 // output does.
-Bounds ReadBounds(const Site& s) {
-  Bounds b;
+SliceOperands ReadBounds(const Site& s) {
+  SliceOperands b;
   const bool old = s.node().attributes.contains("starts");
   b.starts = old ? s.IntList("starts") : s.Ints(1).value_or(std::vector<int64_t>());
   b.ends = old ? s.IntList("ends") : s.Ints(2).value_or(std::vector<int64_t>());
@@ -87,7 +87,7 @@ void LowerExpand(Site& s) {
 
 // Positive steps are a view; torch has no negative ones: flip, which copies, then a view.
 void LowerSlice(Site& s) {
-  const Bounds b = ReadBounds(s);
+  const SliceOperands b = ReadBounds(s);
   const Dims& dims = s.InShape(0).dims;
   TensorId x = s.Materialized(0);
   std::vector<int64_t> axes, starts, ends, steps, flipped;

@@ -10,13 +10,13 @@ namespace onnx_mem::fold {
 namespace {
 
 // Which axes go, and for each input element the offset of the group it belongs to.
-struct Grouping {
+struct ReducedGroups {
   Dims dims;  // of the result
   std::vector<int64_t> group;
   int64_t groups = 0;
 };
 
-std::optional<Grouping> Group(const Literal& x, absl::Span<const int64_t> axes, bool keep_dims) {
+std::optional<ReducedGroups> Group(const Literal& x, absl::Span<const int64_t> axes, bool keep_dims) {
   std::vector<bool> reduced(x.dims.size(), axes.empty());
   for (int64_t axis : axes) {
     std::optional<size_t> normal = NormalAxis(axis, x.dims.size());
@@ -24,7 +24,7 @@ std::optional<Grouping> Group(const Literal& x, absl::Span<const int64_t> axes, 
     reduced[*normal] = true;
   }
   Dims kept;  // with ones for the reduced axes
-  Grouping grouping;
+  ReducedGroups grouping;
   for (size_t i = 0; i < x.dims.size(); ++i) {
     kept.push_back(reduced[i] ? 1 : x.dims[i]);
     if (!reduced[i] || keep_dims) grouping.dims.push_back(kept.back());
@@ -40,7 +40,7 @@ Outputs Reduce(const Call& call, std::optional<double> start, Step step, Finish 
   const Literal& x = *call.value(0);
   const std::vector<int64_t> axes = call.ints_input_or_attribute(1, "axes").value_or(std::vector<int64_t>());
   if (axes.empty() && call.int_attribute("noop_with_empty_axes", 0) != 0) return {};
-  std::optional<Grouping> grouping = Group(x, axes, call.int_attribute("keepdims", 1) != 0);
+  std::optional<ReducedGroups> grouping = Group(x, axes, call.int_attribute("keepdims", 1) != 0);
   const std::optional<int64_t> count = Count(x.dims);
   if (!grouping || !count || (*count == 0 && !start)) return {};
   const int64_t per_group = grouping->groups == 0 ? 0 : *count / grouping->groups;

@@ -16,20 +16,20 @@
 namespace onnx_mem {
 namespace {
 
-struct Table {
+struct FloatTable {
   std::string name;
   int64_t rows = 0, columns = 0;
 };
 
 // A float table [N, D], ones ahead of it left out, large enough that a coincidence is none.
-std::optional<Table> TableOf(const onnx::TensorProto& tensor) {
+std::optional<FloatTable> TableOf(const onnx::TensorProto& tensor) {
   constexpr int64_t kFewestRows = 4, kFewestColumns = 8;
   if (tensor.data_type() != onnx::TensorProto::FLOAT || tensor.dims_size() < 2) return std::nullopt;
   const int n = tensor.dims_size();
   for (int i = 0; i < n - 2; ++i) {
     if (tensor.dims(i) != 1) return std::nullopt;
   }
-  const Table table{tensor.name(), tensor.dims(n - 2), tensor.dims(n - 1)};
+  const FloatTable table{tensor.name(), tensor.dims(n - 2), tensor.dims(n - 1)};
   return table.rows < kFewestRows || table.columns < kFewestColumns || table.columns % 2 != 0 ? std::nullopt
                                                                                               : std::optional(table);
 }
@@ -73,7 +73,7 @@ std::vector<float> RowOf(const Payload& payload, int64_t row, int64_t columns) {
 }
 
 // All sampled rows lie on the circle, in the same order; the first and one more (a padding's) may be zero.
-bool HoldsSinusoids(const Payload& payload, const Table& table) {
+bool HoldsSinusoids(const Payload& payload, const FloatTable& table) {
   constexpr int64_t kMostRows = 16;
   int64_t zero = 0;
   std::array<bool, 3> possible = {true, true, true};
@@ -104,17 +104,17 @@ void FindSinusoidTables(const onnx::ModelProto& model, ByteWindow& bytes, const 
     if (std::find(kReaders.begin(), kReaders.end(), node.op_type()) == kReaders.end()) continue;
     looked_up.insert(node.input().begin(), node.input().end());
   }
-  std::vector<Table> tables;
+  std::vector<FloatTable> tables;
   std::set<std::string> names;
   for (const auto& tensor : graph.initializer()) {
-    const std::optional<Table> table = looked_up.contains(tensor.name()) ? TableOf(tensor) : std::nullopt;
+    const std::optional<FloatTable> table = looked_up.contains(tensor.name()) ? TableOf(tensor) : std::nullopt;
     if (!table) continue;
     tables.push_back(*table);
     names.insert(table->name);
   }
   if (tables.empty()) return;
   const StoredBytes stored(graph, names, bytes, path);
-  for (const Table& table : tables) {
+  for (const FloatTable& table : tables) {
     const Payload* payload = stored.Find(table.name);
     if (payload != nullptr && HoldsSinusoids(*payload, table)) seen.insert_or_assign(table.name, Contents::kSinusoids);
   }

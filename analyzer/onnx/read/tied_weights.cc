@@ -56,7 +56,7 @@ std::optional<Weight> MatrixOf(const onnx::TensorProto& tensor) {
   return Weight{tensor.name(), rows, columns, RowOf(dtype).bits / 8, tensor.data_type()};
 }
 
-struct Pair {
+struct TiedPair {
   Weight table, other;
 };
 
@@ -64,7 +64,7 @@ bool SameShape(const Weight& a, const Weight& b) { return a.rows == b.rows && a.
 bool SwappedShape(const Weight& a, const Weight& b) { return a.rows == b.columns && a.columns == b.rows; }
 
 // Embedding tables, each with every other matrix that may be its copy.
-std::vector<Pair> Candidates(const onnx::GraphProto& graph) {
+std::vector<TiedPair> Candidates(const onnx::GraphProto& graph) {
   std::set<std::string> fed, looked_up;
   for (const auto& input : graph.input()) fed.insert(input.name());
   for (const auto& node : graph.node()) {
@@ -76,7 +76,7 @@ std::vector<Pair> Candidates(const onnx::GraphProto& graph) {
     if (!weight || fed.contains(weight->name)) continue;
     (looked_up.contains(weight->name) ? tables : others).push_back(*weight);
   }
-  std::vector<Pair> pairs;
+  std::vector<TiedPair> pairs;
   for (const Weight& table : tables) {
     for (const Weight& other : others) {
       if (table.type == other.type && (SameShape(table, other) || SwappedShape(table, other)))
@@ -86,7 +86,7 @@ std::vector<Pair> Candidates(const onnx::GraphProto& graph) {
   return pairs;
 }
 
-void Replace(onnx::GraphProto& graph, const Pair& pair, bool transposed) {
+void Replace(onnx::GraphProto& graph, const TiedPair& pair, bool transposed) {
   auto& initializers = *graph.mutable_initializer();
   for (int i = 0; i < initializers.size(); ++i) {
     if (initializers[i].name() == pair.other.name) {
@@ -112,13 +112,13 @@ void Replace(onnx::GraphProto& graph, const Pair& pair, bool transposed) {
 
 int64_t JoinTiedWeights(onnx::ModelProto& model, ByteWindow& bytes, const std::string& path, SeenContents& seen) {
   onnx::GraphProto& graph = *model.mutable_graph();
-  const std::vector<Pair> pairs = Candidates(graph);
+  const std::vector<TiedPair> pairs = Candidates(graph);
   if (pairs.empty()) return 0;
   std::set<std::string> names;
-  for (const Pair& pair : pairs) names.insert({pair.table.name, pair.other.name});
+  for (const TiedPair& pair : pairs) names.insert({pair.table.name, pair.other.name});
   const StoredBytes stored(graph, names, bytes, path);
   std::set<std::string> joined;
-  for (const Pair& pair : pairs) {
+  for (const TiedPair& pair : pairs) {
     const Payload *a = stored.Find(pair.table.name), *b = stored.Find(pair.other.name);
     if (a == nullptr || b == nullptr || joined.contains(pair.other.name)) continue;
     const auto equal = [&](bool transposed) {

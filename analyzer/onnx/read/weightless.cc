@@ -20,25 +20,25 @@ using SortedNames = std::set<std::string, std::less<>>;
 
 // Slots in which an operator reads a layer's weight. Those of a matrix product and of a lookup take activations too:
 // there the name decides.
-struct Slots {
+struct WeightSlots {
   std::string_view op;
   int first;
   int last;
 };
-constexpr auto kWeightSlots = std::to_array<Slots>({{"BatchNormalization", 1, 4},
-                                                    {"Conv", 1, 2},
-                                                    {"ConvTranspose", 1, 2},
-                                                    {"GRU", 1, 3},
-                                                    {"Gather", 0, 0},
-                                                    {"Gemm", 1, 2},
-                                                    {"GroupNormalization", 1, 2},
-                                                    {"InstanceNormalization", 1, 2},
-                                                    {"LSTM", 1, 3},
-                                                    {"LayerNormalization", 1, 2},
-                                                    {"MatMul", 1, 1},
-                                                    {"PRelu", 1, 1},
-                                                    {"RMSNormalization", 1, 1},
-                                                    {"RNN", 1, 3}});
+constexpr auto kWeightSlots = std::to_array<WeightSlots>({{"BatchNormalization", 1, 4},
+                                                          {"Conv", 1, 2},
+                                                          {"ConvTranspose", 1, 2},
+                                                          {"GRU", 1, 3},
+                                                          {"Gather", 0, 0},
+                                                          {"Gemm", 1, 2},
+                                                          {"GroupNormalization", 1, 2},
+                                                          {"InstanceNormalization", 1, 2},
+                                                          {"LSTM", 1, 3},
+                                                          {"LayerNormalization", 1, 2},
+                                                          {"MatMul", 1, 1},
+                                                          {"PRelu", 1, 1},
+                                                          {"RMSNormalization", 1, 1},
+                                                          {"RNN", 1, 3}});
 constexpr auto kChangesOfLayout = std::to_array<std::string_view>({"Identity", "Transpose"});
 
 // What nodes read as a weight, through changes of layout too.
@@ -46,7 +46,7 @@ SortedNames ReadAsWeight(const onnx::GraphProto& graph) {
   SortedNames names;
   for (int i = graph.node_size() - 1; i >= 0; --i) {
     const onnx::NodeProto& node = graph.node(i);
-    for (const Slots& slots : kWeightSlots) {
+    for (const WeightSlots& slots : kWeightSlots) {
       if (node.op_type() != slots.op) continue;
       const int end = std::min(slots.last + 1, node.input_size());
       for (int slot = slots.first; slot < end; ++slot) names.insert(node.input(slot));
