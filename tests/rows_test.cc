@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(Tables, Rows,
                              Table{"allocator", "analyzer/allocators/allocator_table.inc", "ROW\\(\\w+, \"([^\"]+)\""},
                              // Which optimizer keeps less is advice: a row for each step down.
                              Table{"optimizer",
-                                   "analyzer/eager/optimizer/optimizer.cc",
+                                   "analyzer/eager/optimizer/optimizer_table.cc",
                                    "\n    \\{\"([a-z0-9-]+)\", \"",
                                    {"none"},
                                    {"planner/advice/optimizer_ways.cc"}},

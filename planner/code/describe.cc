@@ -62,7 +62,7 @@ void TellApart(std::vector<ModulePlan>& plans) {
   }
   count.clear();
   for (ModulePlan& plan : plans) {
-    const int nth = ++count[plan.label];
+    const int nth = KeptCallsIn(plan) > 0 ? ++count[plan.label] : 0;
     if (nth > 1) absl::StrAppend(&plan.label, " (", nth, ")");
   }
 }

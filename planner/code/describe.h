@@ -16,8 +16,8 @@ namespace onnx_mem {
 // "layer1, layer2.0", "7 blocks", of others as `many` says: "9 segments"; "none" for the empty choice.
 std::string LabelOf(const Profile& profile, const Choice& choice, std::string_view many = "segments");
 
-// Labels that several plans have get what tells them apart: how many calls each keeps, and where that is the same a
-// number: "h.0 keeping 2 calls", "h.0 keeping 2 calls (2)".
+// Labels that several plans of calls have get what tells them apart: how many calls each keeps, and where that is the
+// same a number: "h.0 keeping 2 calls", "h.0 keeping 2 calls (2)".
 void TellApart(std::vector<ModulePlan>& plans);
 
 // Every candidate of one kind: &Candidate::is_stage, every child of the root; &Candidate::is_block, every block.

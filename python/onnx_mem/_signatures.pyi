@@ -427,6 +427,9 @@ def measure(model: Module | None=None,
             precision: Precision | None=None,
             accumulate: int=1,
             plan: GivenPlan | None=None,
+            holds: Literal['outputs', 'loss']='outputs',
+            zero_grad: Literal['before-forward', 'before-backward']='before-forward',
+            float32_outputs: bool=False,
             **inputs: Input) -> Measured: ...
 
 def restore(model: M) -> M: ...

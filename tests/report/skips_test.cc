@@ -44,7 +44,7 @@ TEST(FindSkips, ShortcutsOfResidualBlocksAreNone) {
 // a lives over all steps but the last; without it the peak is that of step 1, where it has just been made.
 TEST(FindSkips, ThePeakWithoutItIsThatOfTheOtherSteps) {
   MemoryProgram program;
-  for (int i = 0; i < 20; ++i) program.steps.Add({.op = "op", .node = "", .module = ""});
+  for (int i = 0; i < 20; ++i) program.steps.Add({.op = "op", .node = "", .module = "", .kernel_takes = {}});
   program.buffers.Add(
       {.name = "a", .bytes = 100, .begin = StepId(0), .end = StepId(19), .kept_by = "", .dims = {}, .module = ""});
   program.buffers.Add(

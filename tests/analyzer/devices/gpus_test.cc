@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_join.h"
 #include "analyzer/graph/diagnostic.h"
 
 namespace onnx_mem {
@@ -37,7 +38,7 @@ TEST(Gpus, AProgramSeesNoMoreThanNvidiaSmiShows) {
 TEST(Gpus, AsksForTheSizeWhereANameHasSeveral) {
   const Diagnostic error = DiagnosticOf(FindGpu("A100").status());
   EXPECT_EQ(error.code, Code::kAmbiguousGpu);
-  EXPECT_NE(error.details.at(0).find("A100 SXM4 80GB"), std::string::npos);
+  EXPECT_NE(absl::StrJoin(error.details, "\n").find("--gpu 'A100 SXM4 80GB'"), std::string::npos);
   EXPECT_TRUE(FindGpu("A100 80GB").ok());
 }
 

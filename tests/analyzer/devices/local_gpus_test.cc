@@ -60,7 +60,7 @@ TEST(LocalGpus, WithoutADriverSaysWhatElseToGive) {
   ASSERT_EQ(error.details.size(), 3U);
   EXPECT_NE(error.details[0].find("libno-such-driver.so.1"), std::string::npos);
   EXPECT_NE(error.details[1].find("--gpu NAME"), std::string::npos);
-  EXPECT_NE(error.details[2].find("--gpu-memory SIZE"), std::string::npos);
+  EXPECT_NE(error.details[2].find("--gpu-memory 24GiB"), std::string::npos);
 }
 
 TEST(LocalGpus, NamesTheCallThatALibraryLacks) {

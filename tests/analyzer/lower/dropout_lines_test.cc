@@ -11,7 +11,7 @@ namespace {
 
 // x = F.relu(self.a(x)), and self.b(x) in the line below: there is no room for a dropout between the two.
 TEST(Dropout, NoneIsPossibleWhereTheLinesLeaveNoRoom) {
-  constexpr char kText = R"(
+  constexpr char kText[] = R"(
     input x float32 2x4x8x8
     weight a.weight float32 4x4x3x3
     weight b.weight float32 4x4x3x3
