@@ -21,8 +21,8 @@
 #include "cli/answers/unmatched.h"
 #include "cli/options/option_values.h"
 #include "cli/present.h"
-#include "planner/code/emit_pytorch.h"
 #include "planner/answer/largest_batch.h"
+#include "planner/code/emit_pytorch.h"
 #include "report/analyze/report.h"
 #include "report/plan/plan_report.h"
 

@@ -78,8 +78,8 @@ absl::Status SetZero1(std::string_view text, Options& options) {
 }
 
 absl::Status SetFsdp(std::string_view text, Options& options) {
-  RETURN_IF_ERROR(Choose(DataParallel::kFsdp, /*replicated=*/false, text.substr(0, text.find(':')),
-                         "--fsdp 8", options));
+  RETURN_IF_ERROR(
+      Choose(DataParallel::kFsdp, /*replicated=*/false, text.substr(0, text.find(':')), "--fsdp 8", options));
   return SetFsdpUnits(text, options);
 }
 

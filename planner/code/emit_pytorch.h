@@ -9,9 +9,9 @@
 //
 // How each entry is put on the model: its only module's forward is wrapped; a run of an nn.Sequential's children
 // becomes one call in the Sequential's forward; of any other run the first module's call begins it and the others' join
-// it, each with the arguments that it was called with, which the second run repeats. BatchNorms of the plan leave their running
-// statistics alone when they run a second time. Segments that only an edit of forward can wrap are named in a comment
-// and left out.
+// it, each with the arguments that it was called with, which the second run repeats. BatchNorms of the plan leave their
+// running statistics alone when they run a second time. Segments that only an edit of forward can wrap are named in a
+// comment and left out.
 #ifndef ONNX_MEM_PLANNER_CODE_EMIT_PYTORCH_H_
 #define ONNX_MEM_PLANNER_CODE_EMIT_PYTORCH_H_
 

@@ -10,8 +10,8 @@
 
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/devices/verdict.h"
-#include "planner/measure/plan.h"
 #include "planner/answer/largest_batch.h"
+#include "planner/measure/plan.h"
 #include "report/analyze/limit.h"
 
 namespace onnx_mem {

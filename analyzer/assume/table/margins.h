@@ -9,11 +9,11 @@
 // the file, and the bytes of the buffers are a row of their own, so a training step is hardly more open than one of a
 // file that has all. In an inference such values may be made and kept beside what is counted.
 //
-// Data: the eleven sets of testdata/blind that are open (on which rules were made too), 902 files, with the other rows as
-// they were when the eleventh was opened. Of each file the least margin that holds all its cases, one side at a time; each
-// margin ends where more points hold hardly a file more. Above a training step, of 289 files that list nothing 7 need
-// more than 3 % and 5 more than 9 %, of 232 that lack parameters 9 and 8; below it, of 315 that have all 4 need more than
-// 1 % and 2 more than 4 %. At least 1 % each way.
+// Data: the eleven sets of testdata/blind that are open (on which rules were made too), 902 files, with the other rows
+// as they were when the eleventh was opened. Of each file the least margin that holds all its cases, one side at a
+// time; each margin ends where more points hold hardly a file more. Above a training step, of 289 files that list
+// nothing 7 need more than 3 % and 5 more than 9 %, of 232 that lack parameters 9 and 8; below it, of 315 that have all
+// 4 need more than 1 % and 2 more than 4 %. At least 1 % each way.
 #ifndef ONNX_MEM_ANALYZER_ASSUME_TABLE_MARGINS_H_
 #define ONNX_MEM_ANALYZER_ASSUME_TABLE_MARGINS_H_
 

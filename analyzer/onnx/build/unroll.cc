@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/onnx/load/renaming.h"
 #include "analyzer/onnx/infer/body.h"
+#include "analyzer/onnx/load/renaming.h"
 #include "analyzer/run/limits.h"
 
 namespace onnx_mem {
