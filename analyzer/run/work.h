@@ -19,10 +19,10 @@ namespace onnx_mem::work {
 inline constexpr int64_t kBudget = 3'000'000;
 // The share after which advice is no longer looked for: the rest is for the answer.
 inline constexpr double kAdviceShare = 0.5;
-inline constexpr int64_t kOfInference = 8;  // of a node's shapes
-inline constexpr int64_t kOfLowering = 4;   // of a node
-inline constexpr int64_t kOfFigures = 2;    // of a step, by the allocator
-inline constexpr int64_t kOfProof = 8;      // of a step, as an operator of a step graph
+inline constexpr int64_t kOfInference = 12;  // of a node's shapes
+inline constexpr int64_t kOfLowering = 4;    // of a node
+inline constexpr int64_t kOfFigures = 2;     // of a step, by the allocator
+inline constexpr int64_t kOfProof = 8;       // of a step, as an operator of a step graph
 
 struct Ledger {
   int questions = 0;  // one within another; without any, nothing is counted
