@@ -1,6 +1,9 @@
 // LSTM, GRU and RNN over all steps (cells.h: one): a layer of the file, and a whole stack of layers.
 #include <algorithm>
 #include <array>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "analyzer/eager/operators/dropout.h"
 #include "analyzer/eager/operators/families.h"
@@ -106,6 +109,22 @@ bool IsRecurrence(const Call& call, const TensorRef& x) {
   return true;
 }
 
+// What a layer gives for `steps`; the last states of its directions join `last_h` and `last_c`. FullBidirectionalLayer
+// keeps what both directions gave per step until it has joined them; FullLayer returns the stack.
+TensorRef RunLayer(Machine& m, const RecurrentLayer& layer, const std::vector<TensorRef>& steps,
+                   std::span<const RecurrentState> states, std::vector<TensorRef>& last_h,
+                   std::vector<TensorRef>& last_c) {
+  std::vector<TensorRef> results;
+  std::vector<std::vector<TensorRef>> of_steps(layer.directions);
+  for (size_t d = 0; d < layer.directions; ++d) {
+    RecurrentState state = states[d];
+    results.push_back(RunDirection(m, layer, d, steps, state, of_steps[d]));
+    last_h.push_back(state.h);
+    last_c.push_back(state.c);
+  }
+  return layer.directions == 1 ? results[0] : Cat(m, results, 2);
+}
+
 // Inputs: x, the weights (attribute "weights" counts them), initial states. Outputs: all h, last h, last c.
 void EnactRecurrent(Machine& m, const Call& call, Outputs& out) {
   const bool batch_first = IntAttribute(call.node, "batch_first", 0) != 0;
@@ -119,19 +138,10 @@ void EnactRecurrent(Machine& m, const Call& call, Outputs& out) {
   const std::vector<TensorRef> c =
       layer.kind == "lstm" ? InitialStates(m, call, layer, x, 1) : std::vector<TensorRef>(layer.directions);
   const std::vector<TensorRef> steps = Unbind(m, x, 0);
-  std::vector<TensorRef> results, last_h, last_c;
-  // FullBidirectionalLayer keeps what both directions gave per step until it has joined them; FullLayer returns the
-  // stack.
-  std::vector<std::vector<TensorRef>> of_steps(layer.directions);
-  for (size_t d = 0; d < layer.directions; ++d) {
-    RecurrentState state{h[d], c[d]};
-    results.push_back(RunDirection(m, layer, d, steps, state, of_steps[d]));
-    last_h.push_back(state.h);
-    last_c.push_back(state.c);
-  }
-  TensorRef y = layer.directions == 1 ? results[0] : Cat(m, results, 2);
-  results.clear();
-  of_steps.clear();
+  std::vector<RecurrentState> states;
+  for (size_t d = 0; d < layer.directions; ++d) states.push_back({h[d], c[d]});
+  std::vector<TensorRef> last_h, last_c;
+  const TensorRef y = RunLayer(m, layer, steps, states, last_h, last_c);
   out[0] = FileLayout(m, y, layer, batch_first);
   const TensorRef h_n = Stack(m, last_h, 0);
   const TensorRef c_n = layer.kind == "lstm" ? Stack(m, last_c, 0) : nullptr;
@@ -197,18 +207,8 @@ void EnactRecurrentLayers(Machine& m, const Call& call, Outputs& out) {
   for (size_t l = 0; l < stack.layers.size(); ++l) {
     const RecurrentLayer& layer = stack.layers[l];
     const std::vector<TensorRef> steps = Unbind(m, x, 0);
-    std::vector<TensorRef> results;
-    std::vector<std::vector<TensorRef>> of_steps(layer.directions);
-    for (size_t d = 0; d < layer.directions; ++d) {
-      RecurrentState state = stack.states[l * layer.directions + d];
-      results.push_back(RunDirection(m, layer, d, steps, state, of_steps[d]));
-      last_h.push_back(state.h);
-      last_c.push_back(state.c);
-    }
-    TensorRef y = layer.directions == 1 ? results[0] : Cat(m, results, 2);
-    results.clear();
-    of_steps.clear();
-    x = std::move(y);
+    const auto states = std::span(stack.states).subspan(l * layer.directions, layer.directions);
+    x = RunLayer(m, layer, steps, states, last_h, last_c);
     if (l + 1 < stack.layers.size()) x = Dropout(m, x, stack.p);
   }
   out[0] = batch_first ? Transpose(m, x, 0, 1) : x;
