@@ -12,7 +12,7 @@
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/graph/whole_file.h"
-#include "analyzer/parallel/traffic.h"
+#include "analyzer/study/rank_traffic.h"
 
 namespace onnx_mem {
 namespace {
@@ -141,9 +141,7 @@ absl::Status AddTraffic(Study& study, Workload workload, const Clock& clock, Run
   const absl::StatusOr<Gpu> gpu = FindGpu(clock.card.name);
   if (!gpu.ok()) return absl::OkStatus();
   workload.mode = Mode::kTraining;
-  ASSIGN_OR_RETURN(const Shared<Enacted> enacted, study.Enact(workload));
-  ASSIGN_OR_RETURN(const Shared<LocalStep> step, study.Local(workload));
-  run.traffic = CostOf(TrafficOf(*enacted, *step, workload.run, workload.layout), *gpu);
+  ASSIGN_OR_RETURN(run.traffic, TrafficOn(study, workload, *gpu));
   return absl::OkStatus();
 }
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "analyzer/devices/roofline.h"
 #include "analyzer/graph/bytes.h"
-#include "analyzer/parallel/traffic.h"
+#include "analyzer/study/rank_traffic.h"
 #include "planner/advice/way.h"
 
 namespace onnx_mem {
@@ -16,11 +16,7 @@ namespace {
 absl::StatusOr<TrafficCost> TrafficOfRun(const Situation& s, const Workload& workload) {
   const absl::StatusOr<Gpu> card = s.card != nullptr ? absl::StatusOr<Gpu>(*s.card) : FindGpu(kDefaultCard);
   if (!card.ok()) return card.status();
-  const absl::StatusOr<Shared<Enacted>> enacted = s.study.Enact(workload);
-  if (!enacted.ok()) return enacted.status();
-  const absl::StatusOr<Shared<LocalStep>> step = s.study.Local(workload);
-  if (!step.ok()) return step.status();
-  return CostOf(TrafficOf(**enacted, **step, workload.run, workload.layout), *card);
+  return TrafficOn(s.study, workload, *card);
 }
 
 std::string Milliseconds(int64_t ns) { return absl::StrFormat("%.1f ms", static_cast<double>(ns) / 1e6); }
