@@ -16,10 +16,11 @@
 namespace onnx_mem::work {
 
 // Steps of a training step or an inference, of half a microsecond. What takes longer counts as several.
-inline constexpr int64_t kBudget = 3'000'000;
+inline constexpr int64_t kBudget = 2'500'000;
 // The share after which advice is no longer looked for: the rest is for the answer.
 inline constexpr double kAdviceShare = 0.5;
 inline constexpr int64_t kOfInference = 12;  // of a node's shapes
+inline constexpr int64_t kOfUnrolling = 8;   // of a node that a loop's body leaves, with the copy of the model
 inline constexpr int64_t kOfLowering = 4;    // of a node
 inline constexpr int64_t kOfFigures = 2;     // of a step, by the allocator
 inline constexpr int64_t kOfProof = 8;       // of a step, as an operator of a step graph

@@ -16,6 +16,7 @@
 #include "analyzer/onnx/build/recorded.h"
 #include "analyzer/onnx/build/traced_batch.h"
 #include "analyzer/onnx/build/unroll.h"
+#include "analyzer/onnx/infer/body.h"
 #include "analyzer/onnx/infer/shapes.h"
 #include "analyzer/onnx/load/deployed.h"
 #include "analyzer/onnx/load/loaded_model.h"
@@ -189,8 +190,10 @@ absl::StatusOr<ImportedModel> ModelFile::Import(const Bindings& requested) const
     if (next == nullptr) next = UnpackLists(unrolled ? *unrolled : model, known.facts);
     if (next == nullptr) break;
     unrolled = std::move(next);
+    work::Spend(work::kOfUnrolling * CountNodes(unrolled->graph()));
     Rebatcher once;
     ASSIGN_OR_RETURN(known, Infer(*unrolled, bindings, once, bound));
+    RETURN_IF_ERROR(work::CheckLeft());
   }
   ASSIGN_OR_RETURN(imported.graph, BuildGraph(unrolled ? *unrolled : model, known.facts, known.rewrites));
   Tell(impl_->contents, imported.graph);

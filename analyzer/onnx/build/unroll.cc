@@ -178,7 +178,7 @@ class Unroller {
   }
 
   void Unroll(const onnx::NodeProto& node, int64_t trips) {
-    const onnx::GraphProto body = *FindBody(node, "body").graph;
+    const onnx::GraphProto& body = *FindBody(node, "body").graph;
     const bool is_scan = node.op_type() == "Scan";
     int64_t scanned = 0;
     for (const auto& attribute : node.attribute()) {
