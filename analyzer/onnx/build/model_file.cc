@@ -109,6 +109,23 @@ absl::StatusOr<ImportedModel> ImportRecord(const LoadedModel& file, const Bindin
   return imported;
 }
 
+// The model with its loops written out and its lists unpacked, or null where it has none. `known` is then of it.
+absl::StatusOr<std::unique_ptr<onnx::ModelProto>> Unrolled(const onnx::ModelProto& model, const Bindings& bindings,
+                                                           BoundInputs& bound, Rebatched& known) {
+  std::unique_ptr<onnx::ModelProto> unrolled;
+  for (int depth = 0; depth < kDeepestLoop; ++depth) {
+    auto next = UnrollLoops(unrolled ? *unrolled : model, known.facts);
+    if (next == nullptr) next = UnpackLists(unrolled ? *unrolled : model, known.facts);
+    if (next == nullptr) break;
+    unrolled = std::move(next);
+    work::Spend(work::kOfUnrolling * CountNodes(unrolled->graph()));
+    Rebatcher once;
+    ASSIGN_OR_RETURN(known, Infer(*unrolled, bindings, once, bound));
+    RETURN_IF_ERROR(work::CheckLeft());
+  }
+  return unrolled;
+}
+
 }  // namespace
 
 struct ModelFile::Impl : LoadedModel {
@@ -184,17 +201,7 @@ absl::StatusOr<ImportedModel> ModelFile::Import(const Bindings& requested) const
   ImportedModel imported{.graph = {}, .info = impl_->info, .diagnostics = impl_->diagnostics};
   Rebatcher own;  // what the model's own one has learnt is of other weights
   ASSIGN_OR_RETURN(Rebatched known, Infer(model, bindings, reshaped ? own : impl_->rebatcher, bound));
-  std::unique_ptr<onnx::ModelProto> unrolled;
-  for (int depth = 0; depth < kDeepestLoop; ++depth) {
-    auto next = UnrollLoops(unrolled ? *unrolled : model, known.facts);
-    if (next == nullptr) next = UnpackLists(unrolled ? *unrolled : model, known.facts);
-    if (next == nullptr) break;
-    unrolled = std::move(next);
-    work::Spend(work::kOfUnrolling * CountNodes(unrolled->graph()));
-    Rebatcher once;
-    ASSIGN_OR_RETURN(known, Infer(*unrolled, bindings, once, bound));
-    RETURN_IF_ERROR(work::CheckLeft());
-  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<onnx::ModelProto> unrolled, Unrolled(model, bindings, bound, known));
   ASSIGN_OR_RETURN(imported.graph, BuildGraph(unrolled ? *unrolled : model, known.facts, known.rewrites));
   Tell(impl_->contents, imported.graph);
   if (!bound.changes.empty()) NoteRebatched(bound.changes.front(), known, imported.diagnostics);
