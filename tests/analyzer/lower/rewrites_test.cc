@@ -305,7 +305,7 @@ TEST(Attention, AsTheNodesSayWhereThatIsRequested) {
 TEST(Attention, ProbabilitiesThatAreReadElsewhereKeepItAsItIs) {
   onnx_mem::Run run;
   run.attention = AttentionKernel::kEfficient;
-  const std::string dump = LowerText(std::string(kAttention) + "output p\n", run);
+  const std::string dump = LowerText(absl::StrCat(kAttention, "output p\n"), run);
   EXPECT_NE(dump.find("softmax(s) -> p"), std::string::npos) << dump;
 }
 

@@ -1,0 +1,2 @@
+#include "cmake/precompiled/libraries.h"
+#include "gtest/gtest.h"
