@@ -305,7 +305,9 @@ TEST(Attention, AsTheNodesSayWhereThatIsRequested) {
 TEST(Attention, ProbabilitiesThatAreReadElsewhereKeepItAsItIs) {
   onnx_mem::Run run;
   run.attention = AttentionKernel::kEfficient;
-  const std::string dump = LowerText(absl::StrCat(kAttention, "output p\n"), run);
+  std::string text(kAttention);
+  text.append("output p\n");
+  const std::string dump = LowerText(text, run);
   EXPECT_NE(dump.find("softmax(s) -> p"), std::string::npos) << dump;
 }
 
