@@ -44,9 +44,12 @@ struct Answer {
   // reported.
   std::function<Table(Advice)> savings = nullptr;
   std::vector<FitWay> ways = {};  // fit: those of the table "ways"
-  // plan: the chosen one, as "pytorch" or "json"; empty without one.
+  // plan: the chosen one, as "pytorch", kSelfContained or "json"; empty without one.
   std::function<absl::StatusOr<EmittedCode>(std::string_view form)> emit = nullptr;
 };
+
+// As a form of Answer::emit: code that imports nothing of ours.
+inline constexpr std::string_view kSelfContained = "self-contained";
 
 // Each writes the files of options.exports. Errors: those of the options' values, of the model and of the analysis.
 

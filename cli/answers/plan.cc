@@ -108,7 +108,8 @@ absl::StatusOr<std::vector<PlanPart::Drawn>> DrawPlans(Study& study, const Workl
       continue;
     }
     ASSIGN_OR_RETURN(Analysis analysis, AnalyzeWith(study, workload, plan));
-    const absl::StatusOr<EmittedCode> code = EmitPytorch(*lowered, model->info, answer.baseline, plan, made_for);
+    const absl::StatusOr<EmittedCode> code =
+        EmitPytorch(*lowered, model->info, answer.baseline, plan, made_for, CodeForm::kAlone);
     drawn.push_back({std::make_shared<const Analysis>(std::move(analysis)), code.ok() ? code->text : ""});
   }
   return drawn;
@@ -122,7 +123,8 @@ absl::StatusOr<EmittedCode> EmitChosen(const ModelInfo& info, const Lowered& low
   if (form == "json") {
     code.text = EmitPlanJson(info, plan);
   } else {
-    ASSIGN_OR_RETURN(code, EmitPytorch(lowered, info, plans.baseline, plan, made_for));
+    const CodeForm code_form = form == kSelfContained ? CodeForm::kAlone : CodeForm::kImports;
+    ASSIGN_OR_RETURN(code, EmitPytorch(lowered, info, plans.baseline, plan, made_for, code_form));
   }
   std::copy_if(plans.diagnostics.begin(), plans.diagnostics.end(), std::back_inserter(code.diagnostics),
                [](const Diagnostic& note) { return note.code == Code::kPlanOverLimit; });

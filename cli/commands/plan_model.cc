@@ -12,7 +12,8 @@ namespace {
 
 absl::StatusOr<Answer> InItsForm(Answer answer, const Options& options) {
   if (options.emit.empty() || !answer.emit) return Shown(std::move(answer), options);
-  ASSIGN_OR_RETURN(EmittedCode code, answer.emit(options.emit));
+  const bool alone = options.self_contained && options.emit == "pytorch";
+  ASSIGN_OR_RETURN(EmittedCode code, answer.emit(alone ? kSelfContained : options.emit));
   return Answer{.text = std::move(code.text), .warnings = std::move(code.diagnostics), .yes = answer.yes};
 }
 

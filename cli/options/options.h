@@ -52,6 +52,7 @@ struct Options {
   bool cost_line_given = false;
   bool max_batch = false;  // --max-batch: the largest batch within the budget
   std::string emit;        // --emit: "pytorch" or "json"; empty: the report
+  bool self_contained = false;
 
   std::string gpu;  // the first one of
   std::vector<std::string> gpus;

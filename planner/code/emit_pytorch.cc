@@ -1,7 +1,6 @@
 #include "planner/code/emit_pytorch.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -12,7 +11,7 @@
 #include "analyzer/graph/shape.h"
 #include "analyzer/graph/status_macros.h"
 #include "applied_code.h"
-#include "planner/code/kept_lines.h"
+#include "planner/code/keep_table.h"
 #include "planner/code/name_patterns.h"
 #include "planner/code/wrapping.h"
 
@@ -24,6 +23,16 @@ constexpr std::string_view kUsage = R"py(#
 #     plan.apply_plan(model)        # once, before the first step; plan.restore(model) takes it off
 #
 # Parameters, buffers and their names stay as they are.
+)py";
+
+constexpr std::string_view kImport = R"py(#
+#     plan.apply_plan(model)        # once, before the first step; onnx_mem.restore(model) takes it off
+import onnx_mem
+
+)py";
+
+constexpr std::string_view kApplyImported = R"py(def apply_plan(model):
+    return onnx_mem.checkpoint(model, {"segments": PLAN, "export_wrapper": EXPORT_WRAPPER, "settings": SETTINGS})
 )py";
 
 constexpr std::string_view kApplyPlan = R"py(def apply_plan(model):
@@ -139,25 +148,39 @@ struct Entry {
 };
 
 std::string KeepText(const Segment& segment) {
-  constexpr size_t kIndent = 8;
-  if (segment.by_call()) return absl::StrCat(",\n     \"keep\": ", KeptDictOf(segment, kIndent));
+  if (segment.by_call()) return absl::StrCat(", \"keep\": ", KeepOf(segment));
   return segment.keep.empty() ? "" : absl::StrCat(", \"keep\": ", QuotedList(segment.keep));
+}
+
+// As a Python list: [0, *[7087872] * 4].
+std::string CountsText(const std::vector<int64_t>& counts) {
+  constexpr int64_t kSame = 3;
+  std::vector<std::string> parts;
+  for (auto at = counts.begin(); at != counts.end();) {
+    const auto end = std::find_if(at, counts.end(), [&](int64_t count) { return count != *at; });
+    if (end - at >= kSame) {
+      parts.push_back(absl::StrCat("*[", *at, "] * ", end - at));
+      at = end;
+    } else {
+      parts.push_back(absl::StrCat(*at++));
+    }
+  }
+  return absl::StrCat("[", absl::StrJoin(parts, ", "), "]");
 }
 
 Entry EntryOf(const Wrapping& wrapping, const PlannedSegment& segment, bool preserve,
               const std::vector<int64_t>& parameters) {
   Entry entry{wrapping.segment.modules, "", segment.saves_bytes, wrapping.calls};
   const Offload offload = segment.segment.offload;
-  entry.settings =
-      absl::StrCat(offload != Offload::kNo ? absl::StrCat(", \"offload\": \"", std::string(NameOf(offload)), "\"")
-                                           : absl::StrCat(", \"preserve_rng_state\": ", preserve ? "True" : "False"),
-                   parameters.empty() ? "" : absl::StrCat(", \"parameters\": [", absl::StrJoin(parameters, ", "), "]"),
-                   KeepText(segment.segment));
+  entry.settings = absl::StrCat(
+      offload != Offload::kNo ? absl::StrCat(", \"offload\": \"", std::string(NameOf(offload)), "\"")
+                              : absl::StrCat(", \"preserve_rng_state\": ", preserve ? "True" : "False"),
+      parameters.empty() ? "" : absl::StrCat(", \"parameters\": ", CountsText(parameters)), KeepText(segment.segment));
   return entry;
 }
 
 std::string EntryText(const Entry& entry) {
-  return absl::StrCat("    {\"modules\": ", QuotedList(entry.modules), entry.settings, "},  # frees ",
+  return absl::StrCat("    {\"modules\": ", NamesOf(entry.modules), entry.settings, "},  # frees ",
                       Thousands(entry.frees_bytes), " bytes",
                       entry.calls > 1 ? absl::StrCat(", in each of ", entry.calls, " calls") : "", "\n");
 }
@@ -194,7 +217,8 @@ std::string EntriesText(const std::vector<Entry>& entries) {
 
 struct Parts {
   std::vector<Entry> entries;
-  std::string left_out;  // comments
+  std::vector<Segment> segments;  // of the entries
+  std::string left_out;           // comments
   int64_t left_out_count = 0;
 };
 
@@ -211,7 +235,7 @@ std::string LeftOut(const Wrapping& wrapping, const PlannedSegment& segment) {
 }  // namespace
 
 absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo& info, const Measured& baseline,
-                                        const ModulePlan& plan, const MadeFor& made_for) {
+                                        const ModulePlan& plan, const MadeFor& made_for, CodeForm form) {
   Parts parts;
   const ModuleNodes modules(lowered.graph);
   for (const PlannedSegment& segment : plan.segments) {
@@ -224,17 +248,21 @@ absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo&
     // An export in evaluation mode has lost its dropouts: there the generator's state is kept to be safe.
     parts.entries.push_back(EntryOf(wrapping, segment, wrapping.random || !lowered.training_form,
                                     ParametersOf(lowered, modules, wrapping.segment)));
+    parts.segments.push_back(segment.segment);
+    parts.segments.back().modules = wrapping.segment.modules;
   }
   EmittedCode code;
   code.text = Header(info, baseline, plan, made_for);
   Append(code.text, parts.left_out);
-  Append(code.text, kUsage);
+  Append(code.text, form == CodeForm::kAlone ? kUsage : kImport);
   const std::string wrapper = WrapperOf(lowered);
   absl::StrAppend(&code.text, "EXPORT_WRAPPER = ", Quoted(wrapper.empty() ? "" : wrapper + "."), "\n");
   absl::StrAppend(&code.text, "SETTINGS = ", DictOf(plan.settings), "\n");
+  const std::string keep = KeepTableOf(parts.segments);
+  if (!keep.empty()) absl::StrAppend(&code.text, "KEEP = {\n", keep, "}\n");
   absl::StrAppend(&code.text, "PLAN = [\n", EntriesText(parts.entries), "]\n\n\n");
-  Append(code.text, kApplyPlan);
-  Append(code.text, kAppliedCode);
+  Append(code.text, form == CodeForm::kAlone ? kApplyPlan : kApplyImported);
+  if (form == CodeForm::kAlone) Append(code.text, kAppliedCode);
   if (parts.left_out_count > 0) {
     code.diagnostics.push_back(
         {.code = Code::kEditForward,
@@ -243,43 +271,6 @@ absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo&
          .message = "segments of the plan can only be wrapped by an edit of forward; the code leaves them out"});
   }
   return code;
-}
-
-namespace {
-
-// As --plan reads it (cli/files/plan_file.h).
-void AddKeep(const Segment& segment, nlohmann::ordered_json& entry) {
-  if (!segment.by_call()) {
-    if (!segment.keep.empty()) entry["keep"] = segment.keep;
-    return;
-  }
-  entry["keep"] = nlohmann::ordered_json::object();
-  for (const std::string& name : segment.keep) entry["keep"][name] = nlohmann::ordered_json::array();
-  for (const KeptCall& kept : segment.keep_calls) entry["keep"][TextOf(kept.call)] = kept.outputs;
-  entry["skip"] = nlohmann::ordered_json::array();
-  for (const CallId& call : segment.skip) entry["skip"].push_back(TextOf(call));
-}
-
-}  // namespace
-
-std::string EmitPlanJson(const ModelInfo& info, const ModulePlan& plan) {
-  nlohmann::ordered_json document;
-  document["model"] = FileName(info.path);
-  document["label"] = plan.label;
-  document["peak_bytes"] = plan.measured.peak_bytes;
-  document["device_bytes"] = plan.measured.device_bytes;
-  document["recompute_flops"] = plan.measured.recompute_flops;
-  document["settings"] = plan.settings;  // an object, empty too
-  document["segments"] = nlohmann::ordered_json::array();
-  for (const PlannedSegment& segment : plan.segments) {
-    nlohmann::ordered_json entry;
-    if (!segment.segment.modules.empty()) entry["modules"] = segment.segment.modules;
-    if (!segment.segment.nodes.empty()) entry["nodes"] = segment.segment.nodes;
-    AddKeep(segment.segment, entry);
-    if (segment.segment.offload != Offload::kNo) entry["offload"] = NameOf(segment.segment.offload);
-    document["segments"].push_back(std::move(entry));
-  }
-  return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace onnx_mem

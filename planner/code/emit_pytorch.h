@@ -1,6 +1,6 @@
-// A plan -> Python that applies it: one file without imports of ours, whose apply_plan(model) puts the plan's modules
-// in torch.utils.checkpoint (non-reentrant, early stop), and whose restore(model) takes it off. The plan's entries come
-// first; what follows them is python/onnx_mem/_checkpoint/applied.py, word for word.
+// A plan -> Python that applies it: its apply_plan(model) puts the plan's modules in torch.utils.checkpoint
+// (non-reentrant, early stop). It imports the package, or is one file without imports of ours: there
+// python/onnx_mem/_checkpoint/applied.py follows the plan's entries, word for word, with a restore(model).
 //
 //   [["layer1"], ["layer2.0", "layer2.1"]]  ->  PLAN = [
 //                                                   {"modules": ["layer1"], "preserve_rng_state": False},
@@ -42,9 +42,11 @@ struct MadeFor {
   BudgetLine budget_line = BudgetLine::kDevice;
 };
 
+enum class CodeForm { kImports, kAlone };
+
 // `lowered` is the model as Prepare gives it, `baseline` what it takes without any plan. Errors: those of WrappingOf.
 absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo& info, const Measured& baseline,
-                                        const ModulePlan& plan, const MadeFor& made_for);
+                                        const ModulePlan& plan, const MadeFor& made_for, CodeForm form);
 
 // The same plan as a file for `onnx-mem MODEL --plan FILE`.
 std::string EmitPlanJson(const ModelInfo& info, const ModulePlan& plan);

@@ -6,7 +6,6 @@
 #ifndef ONNX_MEM_PLANNER_CODE_KEPT_LINES_H_
 #define ONNX_MEM_PLANNER_CODE_KEPT_LINES_H_
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -22,9 +21,8 @@ struct KeptLine {
 // Empty where the segment keeps no calls.
 std::vector<KeptLine> KeptLinesOf(const Segment& segment);
 
-// The same as a Python dict of names of calls (call_id.h) and their kept outputs, blocks that keep the same in one
-// comprehension; lines after the first begin with `indent` spaces.
-std::string KeptDictOf(const Segment& segment, size_t indent);
+// Kept calls by module of the segment; the last are what lies between them, or is counted over the segment.
+std::vector<std::vector<const KeptCall*>> KeptByBlock(const Segment& segment);
 
 }  // namespace onnx_mem
 

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "analyzer/allocators/cuda_allocator.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/timeline.h"
@@ -13,6 +15,20 @@ namespace onnx_mem {
 namespace {
 
 constexpr int64_t kReplayWork = 3;
+
+// The same for the same plan.
+std::string KeyOf(const std::vector<Segment>& segments) {
+  std::string key;
+  for (const Segment& segment : segments) {
+    for (const std::vector<std::string>* names : {&segment.modules, &segment.nodes, &segment.keep})
+      absl::StrAppend(&key, absl::StrJoin(*names, "\n"), "\n\n");
+    for (const KeptCall& kept : segment.keep_calls) absl::StrAppend(&key, TextOf(kept), "\n");
+    absl::StrAppend(&key, "\n");
+    for (const CallId& call : segment.skip) absl::StrAppend(&key, TextOf(call), "\n");
+    absl::StrAppend(&key, static_cast<int>(segment.offload), "\n\n");
+  }
+  return key;
+}
 
 }  // namespace
 
@@ -83,9 +99,51 @@ int64_t Accountant::LeastDeviceBytes(int64_t peak_bytes) const {
   return reserved + baseline_figures_->device_bytes - baseline_figures_->reserved_peak_bytes;
 }
 
+absl::StatusOr<Accountant::Judged> Accountant::Judge(const std::vector<Segment>& segments) {
+  Judged judged;
+  if (segments.empty()) {
+    CountEnactment();
+    judged.score = ScoreOf(*baseline_);
+    return judged;
+  }
+  std::string key = KeyOf(segments);
+  if (const auto known = known_.find(key); known != known_.end()) {
+    CountEnactment();
+    judged.score = known->second.score;
+    judged.measured = known->second.measured;
+    return judged;
+  }
+  ASSIGN_OR_RETURN(judged.enacted, Enact(segments));
+  judged.score = ScoreOf(*judged.enacted);
+  known_.emplace(std::move(key), Known{judged.score});
+  return judged;
+}
+
+absl::StatusOr<Measured> Accountant::MeasureJudged(const std::vector<Segment>& segments, Judged&& judged) {
+  if (judged.measured) {
+    work_ += kReplayWork;
+    return *judged.measured;
+  }
+  if (segments.empty()) return MeasureBaseline();
+  if (!judged.enacted) {  // it was counted when it was judged
+    ASSIGN_OR_RETURN(judged.enacted, Enact(segments));
+    --work_;
+  }
+  ASSIGN_OR_RETURN(const Measured measured, MeasureEnacted(*std::move(judged.enacted)));
+  known_[KeyOf(segments)] = {judged.score, measured};
+  return measured;
+}
+
+absl::Status Accountant::MeasureAhead(const std::vector<Segment>& segments, Judged&& judged) {
+  if (!judged.enacted) return absl::OkStatus();
+  RETURN_IF_ERROR(MeasureJudged(segments, std::move(judged)).status());
+  work_ -= kReplayWork;
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Measured> Accountant::Measure(const std::vector<Segment>& segments) {
-  ASSIGN_OR_RETURN(Enacted enacted, Enact(segments));
-  return MeasureEnacted(std::move(enacted));
+  ASSIGN_OR_RETURN(Judged judged, Judge(segments));
+  return MeasureJudged(segments, std::move(judged));
 }
 
 absl::StatusOr<Measured> Accountant::MeasureWith(std::string_view allocator, const Enacted& enacted) {

@@ -5,9 +5,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/analysis/enact.h"
@@ -37,17 +40,13 @@ class Accountant {
 
   const Lowered& lowered() const { return *lowered_; }
   const Enacted& baseline() const { return *baseline_; }
-  // The same, counted as Enact({}) is.
-  const Enacted& TakeBaseline() {
-    ++work_;
-    return *baseline_;
-  }
   const RunFigures& baseline_figures() const { return *baseline_figures_; }
   const Workload& workload() const { return workload_; }
   int64_t optimizer_state_bytes() const { return optimizer_state_bytes_; }
   int64_t optimizer_peak_bytes() const { return optimizer_peak_bytes_; }
   const Clock& clock() const { return clock_; }
   int64_t work() const { return work_; }  // enactments; a replay of the allocator counts as several
+  void CountEnactment() { ++work_; }      // of a plan that is known without one
   double StepFlops() const;               // forward and backward, without recomputation
   // What the workload's own checkpoints recompute, in what recomputation costs.
   int64_t OwnRecompute() const {
@@ -66,6 +65,19 @@ class Accountant {
   int64_t CostOf(const Step& step) const;
   // No program can need less on the device than this, whatever the allocator does.
   int64_t LeastDeviceBytes(int64_t peak_bytes) const;
+
+  // A plan, and what MeasureJudged wants of it.
+  struct Judged {
+    Score score;
+    std::optional<Measured> measured = {};
+    std::optional<Enacted> enacted = {};
+  };
+  // Searches of several classes meet the same plans, and curves those of searches: each is enacted and measured once,
+  // and counts as work each time, so that what is tried does not depend on what was tried before.
+  absl::StatusOr<Judged> Judge(const std::vector<Segment>& segments);
+  absl::StatusOr<Measured> MeasureJudged(const std::vector<Segment>& segments, Judged&& judged);
+  // For a later Measure, while what was enacted is there. No work yet.
+  absl::Status MeasureAhead(const std::vector<Segment>& segments, Judged&& judged);
 
   absl::StatusOr<Measured> Measure(const std::vector<Segment>& segments);
   absl::StatusOr<Measured> MeasureEnacted(Enacted&& enacted);
@@ -93,6 +105,11 @@ class Accountant {
   int64_t optimizer_state_bytes_ = 0;  // there throughout the steady step
   int64_t optimizer_peak_bytes_ = 0;   // of the optimizer's own steps, which no plan changes
   int64_t work_ = 0;
+  struct Known {
+    Score score;
+    std::optional<Measured> measured = {};
+  };
+  std::unordered_map<std::string, Known> known_;  // by KeyOf in accountant.cc
   Clock clock_;
   CostLine cost_line_ = CostLine::kFlops;
   int64_t baseline_recompute_ns_ = 0;

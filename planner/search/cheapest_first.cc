@@ -11,12 +11,12 @@ bool CheapestFirst::Partial::operator<(const Partial& other) const {
 }
 
 CheapestFirst::CheapestFirst(const SegmentBound& bound, int64_t limit)
-    : bound_(bound), suffixes_(bound.Within(limit)), limit_(limit) {
-  Push({});
+    : bound_(bound), suffixes_(bound.AllSuffixes()), limit_(limit) {
+  if (limit >= bound.constant_live()) Push({});
 }
 
 void CheapestFirst::Push(Partial partial) {
-  const std::optional<int64_t> rest = SegmentBound::LeastCost(suffixes_[partial.place], partial.freed_bytes);
+  const std::optional<int64_t> rest = SegmentBound::LeastCost(suffixes_[partial.place], limit_, partial.freed_bytes);
   if (!rest) return;
   partial.least_cost = partial.cost + *rest;
   queue_.push(partial);
@@ -56,8 +56,9 @@ std::optional<CheapestFirst::Set> CheapestFirst::Next(int steps) {
 }
 
 std::optional<Choice> NearlyCheapest(const SegmentBound& bound, int64_t limit, size_t most) {
-  const SegmentBound::Suffixes suffixes = bound.Within(limit, /*reached=*/true, most);
-  if (!SegmentBound::LeastCost(suffixes.front(), 0)) return std::nullopt;
+  if (limit < bound.constant_live()) return std::nullopt;
+  const SegmentBound::Suffixes& suffixes = bound.AllSuffixes(/*reached=*/true, most);
+  if (!SegmentBound::LeastCost(suffixes.front(), limit, 0)) return std::nullopt;
   Choice ranges;
   int64_t freed = 0;
   for (size_t place = 0; place != bound.end();) {
@@ -65,7 +66,7 @@ std::optional<Choice> NearlyCheapest(const SegmentBound& bound, int64_t limit, s
     int64_t best_cost = 0;
     for (const SegmentBound::Move& move : bound.MovesFrom(place)) {
       if (move.live_bytes - freed > limit) continue;
-      const std::optional<int64_t> rest = SegmentBound::LeastCost(suffixes[move.to], freed + move.frees_bytes);
+      const std::optional<int64_t> rest = SegmentBound::LeastCost(suffixes[move.to], limit, freed + move.frees_bytes);
       if (!rest || (best != nullptr && move.cost + *rest >= best_cost)) continue;
       best = &move;
       best_cost = move.cost + *rest;

@@ -46,7 +46,7 @@ class CheapestFirst {
   void Push(Partial partial);
 
   const SegmentBound& bound_;
-  SegmentBound::Suffixes suffixes_;
+  const SegmentBound::Suffixes& suffixes_;
   int64_t limit_;
   std::priority_queue<Partial> queue_;
   std::vector<Taken> taken_;

@@ -31,18 +31,18 @@ bool Front::IsPromising(const Score& estimate) const {
 absl::Status Front::Try(const Choice& choice, std::string_view method) {
   const auto [known, is_new] = tried_.try_emplace(choice);
   if (!is_new) return absl::OkStatus();
-  std::optional<Enacted> own;
-  if (!choice.empty()) {
-    ASSIGN_OR_RETURN(own, accountant_.Enact(SegmentsOf(profile_, choice)));
-  }
-  const Enacted& enacted = own ? *own : accountant_.TakeBaseline();
-  JudgedPlan plan{choice, accountant_.ScoreOf(enacted), std::string(method)};
+  const std::vector<Segment> segments = SegmentsOf(profile_, choice);
+  ASSIGN_OR_RETURN(Accountant::Judged judged, accountant_.Judge(segments));
+  JudgedPlan plan{choice, judged.score, std::string(method)};
   known->second.score = plan.score;
+  const bool gains = GainOf(BudgetLine::kLive, plan.score) > 0;
   Insert(BudgetLine::kLive, plan);
-  if (line_ == BudgetLine::kLive) return absl::OkStatus();
+  if (line_ == BudgetLine::kLive) {  // a point of the curve, maybe
+    return gains ? accountant_.MeasureAhead(segments, std::move(judged)) : absl::OkStatus();
+  }
   known->second.score.device_bytes = plan.score.device_bytes = accountant_.LeastDeviceBytes(plan.score.peak_bytes);
   if (GainOf(BudgetLine::kDevice, plan.score) <= 0) return absl::OkStatus();
-  ASSIGN_OR_RETURN(plan.measured, own ? accountant_.MeasureEnacted(*std::move(own)) : accountant_.MeasureBaseline());
+  ASSIGN_OR_RETURN(plan.measured, accountant_.MeasureJudged(segments, std::move(judged)));
   known->second.measured = plan.measured;
   known->second.score.device_bytes = plan.score.device_bytes = plan.measured->device_bytes;
   Insert(BudgetLine::kDevice, plan);

@@ -48,39 +48,43 @@ bool SegmentBound::Reaches(int64_t limit) const {
 }
 
 void SegmentBound::Join(const std::vector<Suffix>& one, const std::vector<Suffix>& behind, const Move& move,
-                        int64_t limit, std::vector<Suffix>& joined) {
+                        std::vector<Suffix>& joined) {
   joined.clear();
   const auto take = [&](const Suffix& suffix) {
-    // Of those that cost no less than one that needs no more, none stays.
+    // Of those that cost no less than one whose peak is no higher, none stays.
     if (!joined.empty() && suffix.cost >= joined.back().cost) return;
-    if (!joined.empty() && joined.back().need_bytes == suffix.need_bytes) joined.pop_back();
+    if (!joined.empty() && joined.back().peak_bytes == suffix.peak_bytes) joined.pop_back();
     joined.push_back(suffix);
   };
   auto next = one.begin();
   for (const Suffix& suffix : behind) {
-    const Suffix moved{std::max(suffix.need_bytes - move.frees_bytes, move.live_bytes - limit),
-                       suffix.cost + move.cost};
-    for (; next != one.end() && next->need_bytes <= moved.need_bytes; ++next) take(*next);
+    const Suffix moved{std::max(suffix.peak_bytes - move.frees_bytes, move.live_bytes), suffix.cost + move.cost};
+    for (; next != one.end() && next->peak_bytes <= moved.peak_bytes; ++next) take(*next);
     take(moved);
   }
   for (; next != one.end(); ++next) take(*next);
 }
 
-SegmentBound::Suffixes SegmentBound::Within(int64_t limit, bool reached, size_t most) const {
+SegmentBound::Suffixes SegmentBound::MakeSuffixes(bool reached, size_t most) const {
   Suffixes suffixes(moves_.size() + 1);
-  if (limit < constant_live_) return suffixes;
-  suffixes.back() = {{loss_live_ - limit, 0}};
+  suffixes.back() = {{loss_live_, 0}};
   std::vector<Suffix> here, joined;
   for (size_t p = moves_.size(); p-- > 0;) {
     here.clear();
     for (const Move& move : moves_[p]) {
-      Join(here, suffixes[move.to], move, limit, joined);
+      Join(here, suffixes[move.to], move, joined);
       std::swap(here, joined);
     }
     Thin(here, reached, most);
     suffixes[p] = here;
   }
   return suffixes;
+}
+
+const SegmentBound::Suffixes& SegmentBound::AllSuffixes(bool reached, size_t most) const {
+  const auto [known, is_new] = suffixes_.try_emplace({reached, most});
+  if (is_new) known->second = MakeSuffixes(reached, most);
+  return known->second;
 }
 
 int64_t SegmentBound::PeakOf(const std::vector<int32_t>& ranges) const {
@@ -102,20 +106,27 @@ void SegmentBound::Thin(std::vector<Suffix>& suffixes, bool reached, size_t most
   while (suffixes.size() > most) {
     for (size_t i = 0; i < suffixes.size(); i += 2) {
       const Suffix& next = suffixes[std::min(i + 1, suffixes.size() - 1)];
-      suffixes[i / 2] = reached ? suffixes[i] : Suffix{suffixes[i].need_bytes, next.cost};
+      suffixes[i / 2] = reached ? suffixes[i] : Suffix{suffixes[i].peak_bytes, next.cost};
     }
     suffixes.resize((suffixes.size() + 1) / 2);
   }
 }
 
-std::optional<int64_t> SegmentBound::LeastCost(const std::vector<Suffix>& suffixes, int64_t freed_bytes) {
-  // The last one that needs no more: the cheapest of them.
-  const auto after = std::upper_bound(suffixes.begin(), suffixes.end(), freed_bytes,
-                                      [](int64_t freed, const Suffix& suffix) { return freed < suffix.need_bytes; });
+std::optional<int64_t> SegmentBound::LeastCost(const std::vector<Suffix>& suffixes, int64_t limit,
+                                               int64_t freed_bytes) {
+  // The last one that is within the limit: the cheapest of them.
+  const auto after = std::partition_point(
+      suffixes.begin(), suffixes.end(), [&](const Suffix& suffix) { return suffix.peak_bytes - freed_bytes <= limit; });
   if (after == suffixes.begin()) return std::nullopt;
   return std::prev(after)->cost;
 }
 
-std::optional<int64_t> SegmentBound::LeastCost(int64_t limit) const { return LeastCost(Within(limit).front(), 0); }
+std::optional<int64_t> SegmentBound::LeastCost(int64_t limit) const {
+  if (limit < constant_live_) return std::nullopt;
+  const auto known = suffixes_.find({false, kMostSuffixes});
+  // Wanted for one limit alone, the table is not kept: of a large model it is large.
+  if (known == suffixes_.end()) return LeastCost(MakeSuffixes(false, kMostSuffixes).front(), limit, 0);
+  return LeastCost(known->second.front(), limit, 0);
+}
 
 }  // namespace onnx_mem

@@ -1,17 +1,21 @@
 // The least that any set of disjoint segments can reach by its limits (segment_limits.h): the lowest peak, and for a
 // limit on the peak the lowest cost. Both are proven for all sets, of which there may be more than can be counted.
 //
-// From the end of the model backwards: a suffix of choices has a cost, and needs earlier segments to free so much:
-//   node n in no segment:   need = max(need after, live(n) - limit)
-//   segment c:              need = max(need after - frees(c), live(c) - limit)
-// Of all suffixes that begin at a node, those stay that no other betters in both. Where they are too many, two become
-// one with the lower figure of each: a bound still.
+// From the end of the model backwards: a suffix of choices has a cost, and a peak where no earlier segment frees
+// anything:
+//   node n in no segment:   peak = max(peak after, live(n))
+//   segment c:              peak = max(peak after - frees(c), live(c))
+// It keeps within a limit where earlier segments free what its peak is above that, so one table serves all limits. Of
+// all suffixes that begin at a node, those stay that no other betters in both. Where they are too many, two become one
+// with the lower figure of each: a bound still.
 #ifndef ONNX_MEM_PLANNER_SEARCH_SEGMENT_BOUND_H_
 #define ONNX_MEM_PLANNER_SEARCH_SEGMENT_BOUND_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "planner/measure/segment_limits.h"
@@ -37,18 +41,19 @@ class SegmentBound {
   int64_t loss_live() const { return loss_live_; }
   int64_t constant_live() const { return constant_live_; }
 
-  // Suffixes of choices that keep within a limit.
   struct Suffix {
-    int64_t need_bytes = 0;
+    int64_t peak_bytes = 0;
     int64_t cost = 0;
   };
-  using Suffixes = std::vector<std::vector<Suffix>>;  // by place; by rising need, falling cost
-  // `reached`: where they are more than `most` some of them stay, in place of figures that bound them all.
+  using Suffixes = std::vector<std::vector<Suffix>>;  // by place; by rising peak, falling cost
+  // `reached`: where they are more than `most` some of them stay, in place of figures that bound them all. Made when it
+  // is first wanted, by one thread.
   static constexpr size_t kMostSuffixes = 4096;
-  Suffixes Within(int64_t limit, bool reached = false, size_t most = kMostSuffixes) const;
+  const Suffixes& AllSuffixes(bool reached = false, size_t most = kMostSuffixes) const;
 
-  // Lowest cost of a suffix of `place` where earlier segments free `freed_bytes`; nullopt: none keeps within the limit.
-  static std::optional<int64_t> LeastCost(const std::vector<Suffix>& suffixes, int64_t freed_bytes);
+  // Lowest cost of one of the `suffixes` of a place where earlier segments free `freed_bytes`; nullopt: none keeps
+  // within the limit.
+  static std::optional<int64_t> LeastCost(const std::vector<Suffix>& suffixes, int64_t limit, int64_t freed_bytes);
 
   // No set of segments costs less whose peak is at most `limit`; nullopt: none has such a peak.
   std::optional<int64_t> LeastCost(int64_t limit) const;
@@ -62,9 +67,10 @@ class SegmentBound {
  private:
   bool Reaches(int64_t limit) const;
   // Of the suffixes `one` of a place, and those that `move` makes of the suffixes `behind` it, the ones that no other
-  // beats. All by rising need, falling cost.
-  static void Join(const std::vector<Suffix>& one, const std::vector<Suffix>& behind, const Move& move, int64_t limit,
+  // beats. All by rising peak, falling cost.
+  static void Join(const std::vector<Suffix>& one, const std::vector<Suffix>& behind, const Move& move,
                    std::vector<Suffix>& joined);
+  Suffixes MakeSuffixes(bool reached, size_t most) const;
   // Of too many, fewer that err on the side of the bound, or some of them.
   static void Thin(std::vector<Suffix>& suffixes, bool reached, size_t most);
 
@@ -72,6 +78,7 @@ class SegmentBound {
   int64_t loss_live_ = 0;
   int64_t constant_live_ = 0;
   int64_t floor_ = 0;
+  mutable std::map<std::pair<bool, size_t>, Suffixes> suffixes_;  // that were wanted so far
 };
 
 }  // namespace onnx_mem

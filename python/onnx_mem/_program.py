@@ -17,7 +17,8 @@ VARIABLE = "ONNX_MEM_PROGRAM"
 _SCREEN = "screen.txt"
 _SIZES = ("budget", "gpu_memory", "host_memory", "measured")
 _ELSEWHERE = {"format": 'report.save("report.csv"), .json, .html ...', "quiet": "report.training.device_bytes",
-              "emit": "plan.code, or plan.save(\"plan.json\")", "instance": "the command line has it alone"}
+              "emit": "plan.code, or plan.save(\"plan.json\")", "instance": "the command line has it alone",
+              "self_contained": "plan.code"}
 _DONE, _NO = 0, 1                  # exit codes of an answer: yes or neutral, and no
 
 
@@ -155,7 +156,7 @@ def run_emitted(arguments: list[str], folder: str) -> tuple[dict[str, Any], str,
       Error: as run_json.
     """
     report, screen = os.path.join(folder, "report.json"), os.path.join(folder, _SCREEN)
-    done = subprocess.run([find_program(), *arguments, "--emit", "pytorch", "-o", report, "-o", screen],
+    done = subprocess.run([find_program(), *arguments, "--emit", "pytorch", "--self-contained", "-o", report, "-o", screen],
                           capture_output=True, text=True, check=False)
     if done.returncode not in (_DONE, _NO) or not os.path.exists(report):
         return *run_answer(arguments, folder), ""

@@ -58,9 +58,9 @@ def ends_of(plan):
 def in_code(text):
     """What the lines before the common code say."""
     told = {}
-    exec(text.partition(CODE)[0], told)
+    exec(text.partition(CODE)[0].replace("import onnx_mem\n", ""), told)
     left_out = re.findall(r"^# Not applied: (?:operators )?(\S+?)(?: to (\S+?))?: ", text, re.M)
-    names = [s["modules"] for s in told["PLAN"]]
+    names = [[name for text in s["modules"] for name in names_of(text)] for s in told["PLAN"]]
     return sorted([(n[0], n[-1]) for n in names] + [(a, b or a) for a, b in left_out]), told["SETTINGS"]
 
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -37,14 +38,14 @@ ModulePlan PlanOf(const std::vector<std::vector<std::string>>& segments) {
   return plan;
 }
 
-EmittedCode Emit(const Lowered& lowered, const ModulePlan& plan) {
+EmittedCode Emit(const Lowered& lowered, const ModulePlan& plan, CodeForm form = CodeForm::kAlone) {
   ModelInfo info;
   info.path = "a/folder/chain.onnx";
   info.bound_dims = {{"batch", 4}};
   Measured baseline;
   baseline.peak_bytes = 5'864'370'995;
   absl::StatusOr<EmittedCode> code =
-      EmitPytorch(lowered, info, baseline, plan, {"A100", "adam", 4'000'000'000, BudgetLine::kLive});
+      EmitPytorch(lowered, info, baseline, plan, {"A100", "adam", 4'000'000'000, BudgetLine::kLive}, form);
   if (!code.ok()) ADD_FAILURE() << code.status();
   return *std::move(code);
 }
@@ -92,6 +93,14 @@ TEST(EmitPytorch, EndsWithThePackagesOwnCode) {
   const std::string own((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   ASSERT_FALSE(own.empty());
   EXPECT_TRUE(Emit(LowerChain({"/0/MatMul", "/1/MatMul", "/2/MatMul"}), PlanOf({{"0"}})).text.ends_with(own));
+}
+
+TEST(EmitPytorch, ImportsThePackageInFewLines) {
+  const Lowered lowered = LowerChain({"/0/MatMul", "/1/MatMul", "/2/MatMul"});
+  const std::string text = Emit(lowered, PlanOf({{"0", "1"}, {"2"}}), CodeForm::kImports).text;
+  EXPECT_TRUE(absl::StrContains(text, "\nimport onnx_mem\n"));
+  EXPECT_TRUE(absl::StrContains(text, "return onnx_mem.checkpoint(model, {\"segments\": PLAN, "));
+  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 31);
 }
 
 TEST(EmitPytorch, WhatOnlyAnEditCanWrapIsLeftOutAndSaid) {

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "planner/code/keep_table.h"
+
 namespace onnx_mem {
 namespace {
 
@@ -32,15 +34,19 @@ TEST(KeptLinesOf, BlocksThatKeepTheSameAreOneLine) {
             (Lines{{"h.{0..2}", "addmm[mlp.fc] add#0,1"}, {"h.3", "flash_attention[attn] mul[act]#3"}}));
 }
 
-TEST(KeptDictOf, IsPythonThatNamesEveryCall) {
-  Segment segment{.modules = {"h.0", "h.1", "h.2", "h.3"}, .nodes = {}};
-  for (const std::string block : {"h.0", "h.1", "h.2"})
-    segment.keep_calls.push_back(Kept(block + ".fc", "aten.mm.default", 0));
-  segment.keep_calls.push_back(Kept("h.3", "aten.add.Tensor", 1));
-  EXPECT_EQ(KeptDictOf(segment, 2),
-            "{\n"
-            "  **{block + call: outputs for block in (f\"h.{i}\" for i in (0, 1, 2)) for call, outputs in {\n"
-            "  \".fc:aten.mm.default#0\": [0]}.items()}, \"h.3:aten.add.Tensor#1\": [0],}");
+TEST(KeepTableOf, BlocksOfAllSegmentsThatKeepTheSameAreOneLine) {
+  Segment one{.modules = {"h.0", "h.1", "h.3"}, .nodes = {}}, other{.modules = {"h.2", "odd name"}, .nodes = {}};
+  for (const std::string block : {"h.0", "h.1"}) one.keep_calls.push_back(Kept(block + ".fc", "aten.mm.default", 0));
+  one.keep_calls.push_back(Kept("h.3", "aten.add.Tensor", 0));
+  one.keep_calls.push_back(Kept("h.3", "aten.add.Tensor", 1));
+  one.keep_calls.push_back(Kept("", "aten.add.Tensor", 7));
+  other.keep_calls.push_back(Kept("h.2.fc", "aten.mm.default", 0));
+  other.keep_calls.push_back(Kept("odd name.fc", "aten.mm.default", 0));
+  EXPECT_EQ(KeepTableOf({one, other}), "    \"h.{0..2}\": \"fc:mm\",\n    \"h.3\": \"add.Tensor#0,1\",\n");
+  EXPECT_EQ(KeepOf(one), "{**KEEP, \"aten.add.Tensor#7\": [0]}");
+  EXPECT_EQ(KeepOf(other), "{**KEEP, \"odd name.fc:aten.mm.default#0\": [0]}");
+  EXPECT_EQ(NamesOf({"drop", "h.0", "h.1", "h.2"}), "[\"drop\", \"h.{0..2}\"]");
+  EXPECT_EQ(NamesOf({"h.2", "h.1", "h.0"}), "[\"h.2\", \"h.1\", \"h.0\"]") << "in the order in which they run";
 }
 
 TEST(KeptLinesOf, ABlockThatKeepsNothingSaysSo) {

@@ -118,9 +118,8 @@ TEST(NearlyCheapest, IsTheCheapestSetWhereNoSuffixWasLeftOut) {
     const auto cheapest = CheapestFirst(bound, limit).Next();
     ASSERT_EQ(set.has_value(), cheapest.has_value());
     if (!set) continue;
-    const SegmentBound::Suffixes one = bound.Within(limit);
     EXPECT_LE(bound.PeakOf(*set), limit);
-    EXPECT_EQ(cheapest->cost, *SegmentBound::LeastCost(one.front(), 0));
+    EXPECT_EQ(cheapest->cost, *bound.LeastCost(limit));
     int64_t cost = 0;
     for (size_t place = 0; place < bound.end(); ++place) {
       for (const SegmentBound::Move& move : bound.MovesFrom(place)) {

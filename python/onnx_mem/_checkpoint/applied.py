@@ -1,5 +1,5 @@
 # The code below is the same for every plan; it needs torch alone. In the package it is onnx_mem/_checkpoint/applied.py,
-# and `onnx-mem plan --emit pytorch` prints it behind a plan.
+# and `onnx-mem plan --emit pytorch --self-contained` prints it behind a plan.
 #
 # A planned module gets a subclass of its class that differs in forward alone; what the plan says of it stands in the
 # module's __dict__ as plain values. Nothing refers to another module's weights, so copies, pickles and replicas compute
@@ -10,6 +10,7 @@ import functools
 import inspect
 import os
 import pickle
+import re
 import warnings
 import weakref
 
@@ -32,7 +33,7 @@ def apply(model, plan, export_wrapper="", settings=None):
     needs of the environment."""
     if any(_SEGMENT in module.__dict__ for module in model.modules()):
         raise ValueError("a plan has been applied to this model already; restore(model) takes it off")
-    known, entries = _resolved(model, plan, export_wrapper)
+    known, entries = _resolved(model, [_spelled_out(entry) for entry in plan], export_wrapper)
     planned = _assigned(known, entries)
     for module, (kind, value) in planned.items():
         _check_can_be_planned(module, value)
@@ -73,6 +74,47 @@ def restore(model):
 
 
 # ---------------------------------------------------------------------------------------------- the plan on the model
+
+_PATTERN = re.compile(r"(.*)\{(\d+(?:\.\.\d+){0,2}(?:,\d+(?:\.\.\d+)?)*)\}(.*)")
+_CALL = re.compile(r"(?:(.+):)?([^#\[]+)(?:#([\d,]+))?(?:\[([\d,]*)\])?")
+
+
+def _names_of(text):
+    """Of "h.{0..2,5}": h.0, h.1, h.2 and h.5; of "h.{0..6..2}" every second one."""
+    pattern = _PATTERN.fullmatch(text)
+    if pattern is None:
+        return [text]
+    before, numbers, after = pattern.groups()
+    names = []
+    for part in numbers.split(","):
+        first, last, step = ([int(n) for n in part.split("..")] + [None, None])[:3]
+        names += [f"{before}{i}{after}" for i in range(first, (first if last is None else last) + 1, step or 1)]
+    return names
+
+
+def _calls_of(block, text):
+    """{call: outputs} of one word: "fc:addmm#0,1[0]", where #0 and [0] may be missing."""
+    path, op, nth, outputs = _CALL.fullmatch(text).groups()
+    kept = [int(n) for n in (outputs or "").split(",") if n] if outputs is not None else [0]
+    return {f"{block}{'.' if path else ''}{path or ''}:{op}#{n}": kept for n in (nth or "0").split(",")}
+
+
+def _spelled_out(entry):
+    """An entry with all names in full. Kept calls by block are those of the whole plan: each entry takes what is of its
+    own modules."""
+    modules = [name for text in entry["modules"] for name in _names_of(text)]
+    keep = entry.get("keep")
+    if not isinstance(keep, dict):
+        return {**entry, "modules": modules}
+    calls = {call: outputs for call, outputs in keep.items() if not isinstance(outputs, str)}
+    for blocks, text in keep.items():
+        if isinstance(text, str):
+            own = [name for each in blocks.split() for name in _names_of(each) if name in modules]
+            for block in own:
+                for word in text.split():
+                    calls.update(_calls_of(block, word))
+    return {**entry, "modules": modules, "keep": calls}
+
 
 def _resolved(model, plan, export_wrapper):
     """({name: module}, [(entry, its modules' names in this model)])."""
