@@ -65,8 +65,12 @@ class Limiter {
       if (saved.node >= 0 && saved.node < count_ && !saved.buffers.empty()) is_saver_[Index(saved.node)] = true;
     }
     std::vector<std::vector<BufferId>> reads(Index(count_));
+    std::vector<BufferId> overwritten(Index(count_));  // what a node's only step reads and writes, if it does no more
     for (const NodeTrace& node : trace_.forward) {
       reads[Index(node.node)] = node.reads;
+      const bool in_place = node.reads.size() == 1 && node.reads == node.writes;
+      const bool one_step = node.end.value() - node.begin.value() == 1 && steps_of_node_[Index(node.node)].empty();
+      overwritten[Index(node.node)] = in_place && one_step ? node.writes.front() : BufferId();
       steps_of_node_[Index(node.node)].emplace_back(node.begin.value(), node.end.value());
       for (int32_t s = node.begin.value(); s < node.end.value(); ++s) node_of_step_[Index(s)] = node.node;
     }
@@ -90,6 +94,7 @@ class Limiter {
         if (by == made_by) own_until_[Index(by)] = std::max(own_until_[Index(by)], entry.begin);
         if (by == count_ || by == made_by) continue;
         const std::vector<BufferId>& read = reads[Index(by)];
+        if (overwritten[Index(by)] == id) own_until_[Index(by)] = steps_of_node_[Index(by)].front().first;
         if (std::find(read.begin(), read.end(), id) == read.end()) entry.maker = kNever;
       }
     }
@@ -285,7 +290,7 @@ class Limiter {
   std::vector<int32_t> node_of_step_;                                    // of the forward; -1
   std::vector<std::vector<std::pair<int32_t, int32_t>>> steps_of_node_;  // of the forward: begins and ends
   std::vector<bool> is_saver_;                                           // by node
-  std::vector<int32_t> own_until_;  // by node: the last step that makes what the node itself saves; -1
+  std::vector<int32_t> own_until_;  // by node: the last step that makes or overwrites what the node itself saves; -1
   std::vector<bool> saves_;         // by candidate: some node of it saves something
   std::vector<Held> held_;          // rising makers
   int64_t uncertain_bytes_ = 0;

@@ -205,5 +205,46 @@ TEST(SegmentBound, NoEnactedSetIsBetterThanItsLimits) {
   }
 }
 
+// The step that a second run stops in reads what it read the first time, and may write over it.
+TEST(SegmentBound, NoEnactedSetTakesLessTimeThanItsLimits) {
+  std::mt19937 random(1);
+  for (const SegmentCase& c : kCases) {
+    SCOPED_TRACE(c.name);
+    Workload workload;
+    workload.mode = Mode::kTraining;
+    workload.bindings.batch = c.batch;
+    workload.optimizer = *ParseOptimizer("sgd");
+    for (const auto& dim : c.dims) workload.bindings.dims.insert(dim);
+    const auto file = ModelFile::Open(std::string(ONNX_MEM_SOURCE_DIR) + "/testdata/models/" + c.name);
+    ASSERT_TRUE(file.ok()) << file.status();
+    Study study(*file);
+    auto accountant = Accountant::Create(study, workload, PlanRequest().clock, CostLine::kTime);
+    ASSERT_TRUE(accountant.ok()) << accountant.status();
+    const auto prover = Prover::Create(*accountant, CostLine::kTime, BudgetLine::kLive);
+    ASSERT_TRUE(prover.ok()) << prover.status();
+    const std::vector<Candidate> candidates = FindCandidates(accountant->lowered()).list;
+    const auto limits = prover->LimitSegments(candidates);
+    ASSERT_TRUE(limits.has_value());
+    std::vector<std::vector<int32_t>> sets;
+    for (int trial = 0; trial < 10; ++trial) sets.push_back(RandomSet(random, candidates, trial % 2 == 0 ? 20 : 90));
+    for (size_t i = 0; i < candidates.size(); ++i) sets.push_back({static_cast<int32_t>(i)});
+    size_t same = 0;
+    for (const std::vector<int32_t>& set : sets) {
+      std::vector<Segment> segments;
+      int64_t cost = 0;
+      for (int32_t i : set) {
+        segments.push_back(candidates[static_cast<size_t>(i)].segment);
+        cost += limits->ranges[static_cast<size_t>(i)].cost;
+      }
+      const auto enacted = accountant->Enact(segments);
+      ASSERT_TRUE(enacted.ok()) << enacted.status();
+      const int64_t enacted_cost = accountant->ScoreOf(*enacted).cost;
+      EXPECT_LE(cost, enacted_cost) << "first of the set: " << (set.empty() ? -1 : set.front());
+      same += cost == enacted_cost;
+    }
+    EXPECT_EQ(same, sets.size());
+  }
+}
+
 }  // namespace
 }  // namespace onnx_mem

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/eager/engine/moved_bytes.h"
 #include "analyzer/eager/operators/pointwise.h"
 #include "analyzer/eager/spans/spans.h"
 #include "analyzer/graph/diagnostic.h"
@@ -16,18 +17,6 @@ namespace {
 Category CategoryOf(TensorKind kind) {
   if (kind == TensorKind::kParameter) return Category::kParameters;
   return kind == TensorKind::kBuffer ? Category::kBuffers : Category::kInputs;
-}
-
-// Bytes of the outputs that an in-place operator wrote over one of its inputs: nothing was allocated for them.
-int64_t OverwrittenBytes(const std::vector<TensorRef>& inputs, const Outputs& outputs) {
-  int64_t bytes = 0;
-  for (const TensorRef& output : outputs) {
-    const bool overwrites = output != nullptr && std::any_of(inputs.begin(), inputs.end(), [&](const TensorRef& input) {
-                              return input != nullptr && input->storage == output->storage;
-                            });
-    if (overwrites) bytes += DenseBytes(output->dims, output->dtype);
-  }
-  return bytes;
 }
 
 // Whether `row` can take the call with the tensors that are there: what a graph says of their shapes may be wrong.
@@ -129,16 +118,20 @@ Outputs Executor::RunOperator(const FrameworkNode& node, const NameFrame& frame,
   const bool without = grad && IntAttribute(node, "requires_grad_none", 0) != 0;
   if (without) m_.SetGradEnabled(false);
   const StepId before_call = m_.recorder().current_step();
-  (FitsAsMade(row, call) ? row : *FindOp("assumed")).enact(m_, call, outputs);
+  const auto ran = [&] { return m_.recorder().current_step() != before_call; };
+  try {
+    (FitsAsMade(row, call) ? row : *FindOp("assumed")).enact(m_, call, outputs);
+  } catch (...) {
+    if (ran()) m_.recorder().AddMovedBytes(MovedBytesUntilStop(call, m_.recorder()));
+    throw;
+  }
   m_.SetGradEnabled(grad);
   // What is written over without gradients keeps its history.
   if ((without || !grad) && call.inplace() && !outputs.empty() && outputs[0] != nullptr && call.input(0) != nullptr &&
       outputs[0]->storage == call.input(0)->storage) {
     outputs[0] = call.input(0);
   }
-  if (m_.recorder().current_step() != before_call) {
-    m_.recorder().AddMovedBytes(TotalBytes(call.inputs) + OverwrittenBytes(call.inputs, outputs));
-  }
+  if (ran()) m_.recorder().AddMovedBytes(MovedBytes(call, outputs));
   if (observed != nullptr) *observed = std::move(call.inputs);
   // An output that the operator's rule does not know is a tensor of its own.
   for (size_t i = 0; i < outputs.size(); ++i) {
