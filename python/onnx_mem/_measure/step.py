@@ -12,6 +12,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from .._examples import examples
 from .._fake.inputs import input_names
+from .._fake.packed import beside_packed
 from .._fake.precision import autocast, checked, converted, type_of
 from .._fake.tensors import batch_of, keeps_nothing, on_fake_cuda, refuse_what_is_not_plain, resized, weightless
 from .._types import BatchDim, GivenPlan, Input, Loss, Module, Precision
@@ -152,7 +153,7 @@ def run_step(model: torch.nn.Module, inputs: Any, batch: int, optimizer: Any = "
             p.grad = None
         for p in model.parameters():
             tracker.see(p, "param")
-        for b in model.buffers():
+        for b in (*model.buffers(), *beside_packed(model).values()):
             tracker.see(b, "buffer")
         for t in tree_leaves((x, kw, targets)):
             if isinstance(t, torch.Tensor):

@@ -17,6 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_leaves, treespec_dumps
 
 from .._fake.inputs import input_names
+from .._fake.packed import beside_packed
 from .._fake.precision import autocast
 from .._fake.tensors import patch, refuse_what_is_strange
 from ..errors import CannotRecord
@@ -263,7 +264,7 @@ def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
             o.values[names[id(p)]].update(trained=p.requires_grad, tied=[])
         else:
             o.values[names[id(p)]]["tied"].append(name)
-    for name, b in model.named_buffers(remove_duplicate=False):
+    for name, b in [*model.named_buffers(remove_duplicate=False), *beside_packed(model).items()]:
         if id(b) not in names:
             names[id(b)] = o.new(b, "buffer", name)
     tensors = [t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
