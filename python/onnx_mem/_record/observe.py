@@ -279,6 +279,7 @@ def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
     for t in _attributes(model):
         o.attribute(t)
     tensors = t = None
+    casts = contextlib.ExitStack()               # the loss is under autocast too: what it keeps outlives forward
     gc.collect()
     gc.disable()
     try:
@@ -291,8 +292,8 @@ def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
                 patch(stack, owner, "detach_", lambda t: o.detach_(t))
             o.grad_on = train
             stack.enter_context(o)
-            with autocast(precision):
-                out = model(*args, **kwargs)
+            casts.enter_context(autocast(precision))
+            out = model(*args, **kwargs)
             if o.pending is not None:
                 o.pending.before_next_line(dispatching=False)
         flat, spec = tree_flatten(out)
@@ -301,6 +302,7 @@ def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
         loss_tensor = _own_loss(out, train)
         loss = o.value(loss_tensor) if loss_tensor is not None else None
         events = list(o.events)
+        casts.close()
         try:
             tree = treespec_dumps(spec)
         except NotImplementedError:                  # a class that has no name to be stored under: a plain list
@@ -311,6 +313,7 @@ def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
         return dict(events=events, values=o.values, returned=returned, tree=tree, loss=loss,
                     saved_storages=o.saved_storages)
     finally:
+        casts.close()
         gc.enable()
         for h in handles:
             h.remove()
