@@ -97,6 +97,12 @@ int64_t Operands(const FrameworkGraph& graph) {
   return operands / 2;
 }
 
+// Casts of weights are kept to here: those that are enacted, and those that are lines of a record.
+void LeaveAutocast(const Setting& setting, Machine& m, Executor& executor) {
+  m.SetAutocast(std::nullopt);
+  if (setting.lowered.has_own_casts && setting.run.autocast) executor.ReleaseCasts();
+}
+
 // The forward pass and the loss (LossOfStep); `result` gets what is to be said of them.
 absl::StatusOr<std::pair<TensorRef, TensorRef>> RunForward(const Setting& setting, Machine& m, Executor& executor,
                                                            StepTracer& tracer, Enacted& result) {
@@ -104,12 +110,13 @@ absl::StatusOr<std::pair<TensorRef, TensorRef>> RunForward(const Setting& settin
   const Run& run = setting.run;
   RETURN_IF_ERROR(executor.RunForward(setting.ranges));
   executor.ReleaseLocals();
+  if (!LossIsUnderAutocast(run)) LeaveAutocast(setting, m, executor);
   HandOutOutputs(run, executor);
   result.end_of_forward_bytes = m.recorder().live_bytes();
   result.saved_activation_bytes = SavedBytes(m.recorder().program());
-  m.SetAutocast(run.autocast);
+  if (LossIsUnderAutocast(run)) m.SetAutocast(run.autocast);
   std::pair<TensorRef, TensorRef> loss = LossOfStep(m, setting, executor);
-  m.SetAutocast(std::nullopt);
+  LeaveAutocast(setting, m, executor);
   tracer.Finish();
   result.inputs = eager::StoragesOf(executor, graph.inputs);
   result.outputs = eager::StoragesOf(executor, graph.outputs);

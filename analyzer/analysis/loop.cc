@@ -23,6 +23,10 @@ std::vector<std::shared_ptr<eager::Storage>> HeldBesideModel(const Lowered& lowe
   return held;
 }
 
+// accelerate 1.15, accelerator.py, prepare_model: convert_outputs_to_fp32(autocast_context(forward)). lightning 2.6,
+// fabric/wrappers.py, _FabricModule.forward: precision.forward_context().
+bool LossIsUnderAutocast(const Run& run) { return RowOf(run.trainer).wide_outputs == WideOutputs::kNo; }
+
 void HandOutOutputs(const Run& run, eager::Executor& executor) {
   const WideOutputs wide = RowOf(run.trainer).wide_outputs;
   const bool converts =

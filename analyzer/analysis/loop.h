@@ -20,6 +20,10 @@ namespace onnx_mem {
 std::vector<std::shared_ptr<eager::Storage>> HeldBesideModel(const Lowered& lowered, const Run& run, LossKind loss,
                                                              const TensorIds& loss_outputs, eager::Machine& m);
 
+// Whether the loss is computed under autocast too: what hands out converted outputs has autocast around the model
+// alone.
+bool LossIsUnderAutocast(const Run& run);
+
 // What the model returns, as the trainer hands it to the loop.
 void HandOutOutputs(const Run& run, eager::Executor& executor);
 

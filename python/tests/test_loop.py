@@ -66,3 +66,27 @@ def test_other_words_are_refused(given):
         onnx_mem.measure(Classifier(), torch.zeros(1, 64), **given)
     with pytest.raises(onnx_mem.Error, match="of your own"):
         onnx_mem.measure(step=lambda: None, float32_outputs=True)
+
+
+class Narrow(nn.Module):
+    """The cast of the first weight is kept by autocast alone: its layer has no input that needs a gradient."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second, self.last = nn.Linear(1024, 256), nn.Linear(256, 256), nn.Linear(256, 64)
+
+    def forward(self, x):
+        return self.last(self.second(self.first(x).relu()).relu())
+
+
+@pytest.mark.parametrize("recorded", [(), ("amp-bf16",)])
+@pytest.mark.parametrize("trainer, loop", [("plain", {}), ("hf", {**HF, "float32_outputs": True}), ("fabric", FABRIC)])
+def test_casts_live_until_autocast_is_left(program, recorded, trainer, loop):
+    """Behind the loss in a plain loop, before it where a wrapper of the model has autocast around forward."""
+    x = torch.zeros(512, 1024)
+    measured = onnx_mem.measure(Narrow(), x, precision="amp-bf16", loss="cross-entropy", optimizer="none", **loop)
+    assert (measured.peak_phase == "loss") == (trainer == "plain"), measured
+    record = onnx_mem.record(Narrow(), (x,), precisions=recorded)
+    asked = onnx_mem.analyze(record, trainer=trainer, loss="cross-entropy", optimizer="none", mode="train", batch=512,
+                             amp="bf16")
+    assert asked.training.peak_bytes == measured.peak_bytes

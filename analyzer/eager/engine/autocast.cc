@@ -1,5 +1,8 @@
 // Autocast: operators of the low-precision list get cast copies of their fp32 arguments; the copy of a parameter is
 // made once and cached until the context is left. Source: aten/src/ATen/autocast_mode.cpp (cached_cast).
+#include <algorithm>
+
+#include "analyzer/eager/engine/executor.h"
 #include "analyzer/eager/engine/machine.h"
 #include "analyzer/eager/operators/pointwise.h"
 
@@ -27,6 +30,16 @@ TensorRef Machine::AutocastHigh(const TensorRef& t) {
 void Machine::SetAutocast(std::optional<DType> dtype) {
   autocast_ = dtype;
   if (!dtype) autocast_cache_.clear();
+}
+
+void Executor::ReleaseCasts() {
+  for (NodeId id(0); graph_.nodes.contains(id); id = NodeId(id.value() + 1)) {
+    const FrameworkNode& node = graph_.nodes[id];
+    if (node.op != "cast" || node.inputs.empty() || kinds_[node.inputs[0]] != TensorKind::kParameter) continue;
+    const TensorIds& outputs = graph_.outputs;
+    const bool returned = std::find(outputs.begin(), outputs.end(), node.outputs[0]) != outputs.end();
+    if (!returned) values_[node.outputs[0]].reset();
+  }
 }
 
 }  // namespace onnx_mem::eager

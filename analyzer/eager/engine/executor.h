@@ -61,6 +61,8 @@ class Executor {
   const TensorRef& value(TensorId id) const { return values_[id]; }
   // Frees every value but the graph's outputs: the model's forward has returned.
   void ReleaseLocals();
+  // Frees the casts of parameters that nothing of the model released: autocast kept them.
+  void ReleaseCasts();
   // The floating outputs become copies in `dtype`, where they have another: made while all of them live.
   void ConvertOutputs(DType dtype);
   // The loop's variable of the outputs ends; what a variable holds by name stays.

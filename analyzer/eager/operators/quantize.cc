@@ -74,7 +74,8 @@ void EnactPackedLinear(Machine& m, const Call& call, Outputs& out) {
     if (NumElements(x->dims) <= kFewRows * layer.weight[1]) {
       y = m.New("gemm_4bit", call.output_dims(), x->dtype, layer.flops);
     } else {
-      const TensorRef scales = UnpackedScales(m, layer);
+      // _dequant_linear_fallback: unpacked, and with their mean, both to its end.
+      const std::array scales{UnpackedScales(m, layer), UnpackedScales(m, layer)};
       const TensorRef unpacked = UnpackedWeight(m, layer, x->dtype);
       y = Linear(m, x, Transpose(m, unpacked, 0, 1), call.input(2));
     }

@@ -21,6 +21,7 @@ from .attention import GpuAttention, attention
 from .inputs import FreeDims, batch_dim_of
 from .kernels import register
 from .numbers import FakeMode, known
+from .packed import held_by_packed, pack, packed_kernels
 from .recurrent import RECURRENT, recurrent
 
 T = TypeVar("T")
@@ -44,6 +45,7 @@ def fake_cuda(default_device: bool = False) -> Iterator[None]:
         if default_device:
             stack.enter_context(torch.device(DEVICE))
         stack.enter_context(GpuAttention())
+        stack.enter_context(packed_kernels())
         patch(stack, torch.nn.functional, "scaled_dot_product_attention", attention)
         patch(stack, torch.nn.init, "trunc_normal_", lambda t, *a, **k: t)   # reads data: impossible on fake tensors
         stack.enter_context(torch.compiler.set_stance("force_eager"))        # compiled modules: as if not compiled
@@ -218,13 +220,14 @@ def weightless(model: torch.nn.Module, device: str = DEVICE, dtype: torch.dtype 
     if dtype is None and any(isinstance(t, FakeTensor) and t.device.type == device for t in model.parameters()):
         return model
     memo: dict[int, object] = {}
-    tensors = list(model.parameters()) + list(model.buffers())
+    tensors = [*model.parameters(), *model.buffers(), *held_by_packed(model)]
     for m in model.modules():
         own = {k: v for k, v in m.__dict__.items() if k not in ("_parameters", "_buffers", "_modules")}
         tensors += [t for t in tree_leaves(own) if isinstance(t, torch.Tensor)]
         memo.update({id(f): f for f in tree_leaves(own) if isinstance(f, torch.jit.ScriptFunction)})  # cannot be copied
     moved = {id(t) for t in [*model.parameters(), *model.buffers()] if dtype is not None and t.is_floating_point()}
     memo.update(without_data(tensors, device, dtype, moved))
+    pack(model, memo)
     memo["keep"] = tensors                     # deepcopy keys by id: the originals must outlive it
     return copy.deepcopy(model, memo)
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from .._fake.packed import beside_packed, codes_of_packed
 from .._fake.tensors import refuse_what_is_not_plain, without_data
 from ..errors import Error
 
@@ -66,6 +67,8 @@ class Reach:
         if isinstance(x, torch.Tensor):
             self.tensors[id(x)] = x
             self._labels[id(x)] = label
+            if "SCB" in vars(x):                             # scales and codes of a packed weight
+                yield vars(x), label
         elif isinstance(x, torch.nn.Module):
             yield from self._module(x, label)
         elif isinstance(x, types.FunctionType):
@@ -174,8 +177,10 @@ class Reach:
             before = f"{label}." if len(self.modules) > 1 else ""
             for name, p in module.named_parameters(remove_duplicate=True):
                 found.setdefault(id(p), ("param", before + name))
-            for name, b in module.named_buffers():
+            for name, b in [*module.named_buffers(), *beside_packed(module).items()]:
                 found.setdefault(id(b), ("buffer", before + name))
+            for name, t in codes_of_packed(module):
+                found.setdefault(id(t), ("param", before + name))
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
                 for p in group["params"]:

@@ -12,6 +12,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from .._examples import examples
 from .._fake.inputs import input_names
+from .._fake.packed import beside_packed
 from .._fake.precision import autocast, checked, converted, type_of
 from .._fake.tensors import batch_of, keeps_nothing, on_fake_cuda, refuse_what_is_not_plain, resized, weightless
 from .._types import BatchDim, GivenPlan, Input, Loss, Module, Precision
@@ -79,7 +80,8 @@ def measure(model: Module | None = None, args: object = (), *rest: object,
       holds: what your loop still has when backward runs: "outputs", a variable with all that the model returned;
         "loss", which alone is left where a function of yours returned it.
       zero_grad: where your loop releases gradients; "before-backward": those of the last step live through forward.
-      float32_outputs: what wraps the model hands out float32 copies of outputs in half precision.
+      float32_outputs: what wraps the model hands out float32 copies of outputs in half precision; autocast ends there,
+        before the loss.
 
     Raises:
       Error: those of checkpoint(); code "cannot-measure", where the model does not run on tensors without data.
@@ -152,7 +154,7 @@ def run_step(model: torch.nn.Module, inputs: Any, batch: int, optimizer: Any = "
             p.grad = None
         for p in model.parameters():
             tracker.see(p, "param")
-        for b in model.buffers():
+        for b in (*model.buffers(), *beside_packed(model).values()):
             tracker.see(b, "buffer")
         for t in tree_leaves((x, kw, targets)):
             if isinstance(t, torch.Tensor):
@@ -226,8 +228,12 @@ def _forward_and_backward(model: torch.nn.Module, x: Any, kw: dict[str, Any], tr
     of the batches of an optimizer step."""
     tracker.phase = "forward"
     engine = Engine(tracker.start_node)
-    with engine.hooks(), autocast(precision):
-        out = _handed_out(model(*x, **kw), loop)
+    with engine.hooks(), contextlib.ExitStack() as casts:
+        casts.enter_context(autocast(precision))
+        out = model(*x, **kw)
+        if loop.float32_outputs:        # what hands them out has autocast around the model alone
+            casts.close()
+        out = _handed_out(out, loop)
         tracker.phase = "loss"
         total = loss(out) if callable(loss) else _loss(out, loss_kind, targets)
     if total.grad_fn is None:

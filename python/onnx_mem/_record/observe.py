@@ -17,6 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_leaves, treespec_dumps
 
 from .._fake.inputs import input_names
+from .._fake.packed import beside_packed
 from .._fake.precision import autocast
 from .._fake.tensors import patch, refuse_what_is_strange
 from ..errors import CannotRecord
@@ -263,7 +264,7 @@ def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
             o.values[names[id(p)]].update(trained=p.requires_grad, tied=[])
         else:
             o.values[names[id(p)]]["tied"].append(name)
-    for name, b in model.named_buffers(remove_duplicate=False):
+    for name, b in [*model.named_buffers(remove_duplicate=False), *beside_packed(model).items()]:
         if id(b) not in names:
             names[id(b)] = o.new(b, "buffer", name)
     tensors = [t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
@@ -278,6 +279,7 @@ def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
     for t in _attributes(model):
         o.attribute(t)
     tensors = t = None
+    casts = contextlib.ExitStack()               # the loss is under autocast too: what it keeps outlives forward
     gc.collect()
     gc.disable()
     try:
@@ -290,8 +292,8 @@ def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
                 patch(stack, owner, "detach_", lambda t: o.detach_(t))
             o.grad_on = train
             stack.enter_context(o)
-            with autocast(precision):
-                out = model(*args, **kwargs)
+            casts.enter_context(autocast(precision))
+            out = model(*args, **kwargs)
             if o.pending is not None:
                 o.pending.before_next_line(dispatching=False)
         flat, spec = tree_flatten(out)
@@ -300,6 +302,7 @@ def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
         loss_tensor = _own_loss(out, train)
         loss = o.value(loss_tensor) if loss_tensor is not None else None
         events = list(o.events)
+        casts.close()
         try:
             tree = treespec_dumps(spec)
         except NotImplementedError:                  # a class that has no name to be stored under: a plain list
@@ -310,6 +313,7 @@ def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
         return dict(events=events, values=o.values, returned=returned, tree=tree, loss=loss,
                     saved_storages=o.saved_storages)
     finally:
+        casts.close()
         gc.enable()
         for h in handles:
             h.remove()
