@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "analyzer/memory/timeline.h"
 #include "planner/measure/index.h"
+#include "planner/measure/traced_nodes.h"
 
 namespace onnx_mem {
 namespace {
@@ -33,7 +34,9 @@ class Limiter {
         cost_(cost),
         call_cost_(call_cost),
         always_bytes_(always_bytes),
-        count_(static_cast<int32_t>(graph.nodes.size())) {
+        count_(static_cast<int32_t>(graph.nodes.size())),
+        nodes_(TraceNodes(trace, graph.nodes.size())),
+        own_until_(graph.nodes.size(), -1) {
     FindHeld();
     FindLive(graph);
   }
@@ -57,28 +60,11 @@ class Limiter {
   // Storages that a node saves without reading or making them (a weight cast once for all) could be freed by ranges
   // together that none frees alone: they count as not there at all.
   void FindHeld() {
-    node_of_step_.assign(program_.steps.size(), -1);
-    steps_of_node_.resize(Index(count_));
-    is_saver_.assign(Index(count_), false);
-    own_until_.assign(Index(count_), -1);
-    for (const SavedTrace& saved : trace_.saved) {
-      if (saved.node >= 0 && saved.node < count_ && !saved.buffers.empty()) is_saver_[Index(saved.node)] = true;
-    }
-    std::vector<std::vector<BufferId>> reads(Index(count_));
-    std::vector<BufferId> overwritten(Index(count_));  // what a node's only step reads and writes, if it does no more
-    for (const NodeTrace& node : trace_.forward) {
-      reads[Index(node.node)] = node.reads;
-      const bool in_place = node.reads.size() == 1 && node.reads == node.writes;
-      const bool one_step = node.end.value() - node.begin.value() == 1 && steps_of_node_[Index(node.node)].empty();
-      overwritten[Index(node.node)] = in_place && one_step ? node.writes.front() : BufferId();
-      steps_of_node_[Index(node.node)].emplace_back(node.begin.value(), node.end.value());
-      for (int32_t s = node.begin.value(); s < node.end.value(); ++s) node_of_step_[Index(s)] = node.node;
-    }
     std::vector<int32_t> entry_of(program_.buffers.size(), -1);
     std::vector<std::pair<BufferId, Held>> held;
     for (const SavedTrace& saved : trace_.saved) {
       for (BufferId id : saved.buffers) {
-        const int32_t made_by = node_of_step_[Index(program_.buffers[id].begin.value())];
+        const int32_t made_by = nodes_.of_step[Index(program_.buffers[id].begin.value())];
         if (made_by < 0 || program_.buffers[id].end.value() >= static_cast<int32_t>(program_.steps.size())) continue;
         const int32_t by = saved.node < 0 ? count_ : saved.node;
         int32_t& at = entry_of[Index(id.value())];
@@ -93,8 +79,8 @@ class Limiter {
         entry.savers.push_back(by);
         if (by == made_by) own_until_[Index(by)] = std::max(own_until_[Index(by)], entry.begin);
         if (by == count_ || by == made_by) continue;
-        const std::vector<BufferId>& read = reads[Index(by)];
-        if (overwritten[Index(by)] == id) own_until_[Index(by)] = steps_of_node_[Index(by)].front().first;
+        const std::vector<BufferId>& read = nodes_.reads[Index(by)];
+        if (nodes_.overwritten[Index(by)] == id) own_until_[Index(by)] = nodes_.steps[Index(by)].front().first;
         if (std::find(read.begin(), read.end(), id) == read.end()) entry.maker = kNever;
       }
     }
@@ -140,7 +126,7 @@ class Limiter {
     SegmentLimits::Range range{.first = c.first, .last = c.last};
     int32_t first_saver = kNever, last_saver = -1;
     for (int32_t n = c.first; n <= c.last; ++n) {
-      if (!is_saver_[Index(n)]) continue;
+      if (!nodes_.is_saver[Index(n)]) continue;
       first_saver = std::min(first_saver, n);
       last_saver = n;
     }
@@ -148,7 +134,7 @@ class Limiter {
     // The second run stops at the last node that saves: before it computes, unless it saves what it makes.
     bool runs_again = false;
     for (int32_t n = c.first; n <= last_saver; ++n) {
-      for (const auto& [begin, end] : steps_of_node_[Index(n)]) {
+      for (const auto& [begin, end] : nodes_.steps[Index(n)]) {
         for (int32_t s = begin; s < end; ++s) {
           if (Keeps(c, s) || (n == last_saver && s > own_until_[Index(n)])) continue;
           range.cost += cost_[Index(s)];
@@ -222,7 +208,7 @@ class Limiter {
     for (BufferId id(0); program_.buffers.contains(id); id = BufferId(id.value() + 1)) {
       const Buffer& buffer = program_.buffers[id];
       const int32_t begin = buffer.begin.value(), end = read_until[Index(id.value())];
-      const bool made_in_forward = node_of_step_[Index(begin)] >= 0;
+      const bool made_in_forward = nodes_.of_step[Index(begin)] >= 0;
       if (begin == 0 && !made_in_forward && !program_.steps.contains(buffer.end)) {
         live += buffer.bytes;
       } else if (made_in_forward && end >= begin && buffer.end.value() > end) {
@@ -251,7 +237,7 @@ class Limiter {
     for (auto read = reads.begin(); read != reads.end();) {
       const BufferId id = read->first;
       for (nodes.clear(); read != reads.end() && read->first == id; ++read) nodes.push_back(read->second);
-      const int32_t maker = node_of_step_[Index(program_.buffers[id].begin.value())];
+      const int32_t maker = nodes_.of_step[Index(program_.buffers[id].begin.value())];
       if (maker < 0) continue;
       std::vector<size_t> holders;
       auto at = std::partition_point(by_first.begin(), by_first.end(),
@@ -287,9 +273,7 @@ class Limiter {
   int64_t always_bytes_;
   int32_t count_;
   int32_t forward_steps_ = 0;
-  std::vector<int32_t> node_of_step_;                                    // of the forward; -1
-  std::vector<std::vector<std::pair<int32_t, int32_t>>> steps_of_node_;  // of the forward: begins and ends
-  std::vector<bool> is_saver_;                                           // by node
+  TracedNodes nodes_;
   std::vector<int32_t> own_until_;  // by node: the last step that makes or overwrites what the node itself saves; -1
   std::vector<bool> saves_;         // by candidate: some node of it saves something
   std::vector<Held> held_;          // rising makers

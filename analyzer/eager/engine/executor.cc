@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/eager/engine/moved_bytes.h"
 #include "analyzer/eager/operators/pointwise.h"
 #include "analyzer/eager/spans/spans.h"
 #include "analyzer/graph/diagnostic.h"

@@ -1,5 +1,7 @@
 #include "analyzer/eager/engine/op_table.h"
 
+#include <algorithm>
+
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/eager/operators/families.h"
@@ -67,6 +69,25 @@ absl::Status CheckOperators(const FrameworkGraph& graph) {
     if (absl::Status status = CheckNode(graph, id); !status.ok()) return status;
   }
   return absl::OkStatus();
+}
+
+int64_t MovedBytes(const Call& call, const Outputs& outputs) {
+  int64_t bytes = TotalBytes(call.inputs);
+  for (const TensorRef& output : outputs) {
+    const bool overwrites =
+        output != nullptr && std::any_of(call.inputs.begin(), call.inputs.end(), [&](const TensorRef& input) {
+          return input != nullptr && input->storage == output->storage;
+        });
+    if (overwrites) bytes += DenseBytes(output->dims, output->dtype);
+  }
+  return bytes;
+}
+
+int64_t MovedBytesUntilStop(const Call& call, const Recorder& recorder) {
+  // A step that made nothing wrote over its input.
+  const bool made_nothing = recorder.program().steps[recorder.current_step()].moved_bytes == 0;
+  const bool overwrites = call.inplace() && made_nothing && !call.inputs.empty();
+  return MovedBytes(call, overwrites ? Outputs{call.inputs.front()} : Outputs{});
 }
 
 }  // namespace onnx_mem::eager
