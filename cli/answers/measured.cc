@@ -20,6 +20,7 @@
 #include "cli/options/option_values.h"
 #include "cli/present.h"
 #include "report/analyze/report.h"
+#include "report/compare/measured_row.h"
 
 namespace onnx_mem {
 namespace {
@@ -149,6 +150,10 @@ Diagnostic NoHistoryNote() {
 
 // Errors: usage.
 absl::Status CheckMeasured(const Options& options) {
+  if (options.measured_row && !options.measured_bytes) {
+    return UsageError("--report is of one number that was measured",
+                      {"way out: onnx-mem compare MODEL --measured SIZE --report"});
+  }
   const size_t operands = options.measured_bytes ? 1 : 2;
   if (options.operands.size() != operands || options.batches.size() > 1) {
     return UsageError("a measurement is of one model at one batch",
@@ -162,10 +167,17 @@ absl::Status CheckMeasured(const Options& options) {
   return absl::OkStatus();
 }
 
+Measurement MeasurementOf(const Options& options) {
+  Measurement measured{.bytes = options.measured_bytes.value_or(0), .card = options.gpu};
+  for (const auto& [name, length] : options.workload.bindings.dims) measured.lengths.push_back(length);
+  return measured;
+}
+
 }  // namespace
 
 bool AsksForMeasured(const Options& options) {
-  return options.measured_bytes.has_value() || (options.operands.size() == 2 && IsSnapshot(options.operands[1]));
+  return options.measured_row || options.measured_bytes.has_value() ||
+         (options.operands.size() == 2 && IsSnapshot(options.operands[1]));
 }
 
 absl::StatusOr<Answer> AnswerMeasured(const Options& options, const OpenModels& open) {
@@ -178,9 +190,12 @@ absl::StatusOr<Answer> AnswerMeasured(const Options& options, const OpenModels& 
   ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
   Workload workload = cards.empty() ? options.workload : OnCard(options.workload, cards.front());
   if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
-  ASSIGN_OR_RETURN(const Analysis analysis, Study(file).Expected(workload));
+  Study study(file);
+  ASSIGN_OR_RETURN(const Analysis analysis,
+                   options.measured_row ? study.AskWithRange(workload) : study.Expected(workload));
   const RunFigures& figures = *MainFigures(analysis);
   Answer answer;
+  if (options.measured_row) answer.text = MeasuredRow(MeasurementOf(options), analysis);
   Report& report = answer.report;
   report.command = options.command;
   report.model = SummarizeModel(analysis);

@@ -63,6 +63,7 @@ struct Options {
   std::optional<double> budget_percent;   // --budget 50%, in place of bytes: of what is taken now
   absl::Status budget_status;             // an error where the text is no size: "4"
   std::optional<int64_t> measured_bytes;  // compare: torch.cuda.max_memory_allocated() of the run that is predicted
+  bool measured_row = false;              // compare: print it as a row to send
   bool like_base = false;                 // compare: what the base's report assumes holds for all
   std::optional<double> max_increase_percent;  // compare: more than this is a regression
 

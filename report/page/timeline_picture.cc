@@ -31,7 +31,7 @@ int64_t SumOf(const BytesByCategory& bytes) {
   return sum;
 }
 
-std::vector<PictureColumn> ColumnsOf(const std::vector<BytesByCategory>& steps) {
+std::vector<PictureColumn> PictureColumnsOf(const std::vector<BytesByCategory>& steps) {
   std::vector<PictureColumn> columns(std::min(steps.size(), kMostColumns));
   for (size_t step = 0; step < steps.size(); ++step) {
     PictureColumn& column = columns[step * columns.size() / steps.size()];
@@ -60,7 +60,7 @@ struct PictureScale {
 
 // A polygon for each category, from the bottom to the top.
 std::string StackOf(const std::vector<BytesByCategory>& steps, const PictureScale& scale) {
-  const std::vector<PictureColumn> columns = ColumnsOf(steps);
+  const std::vector<PictureColumn> columns = PictureColumnsOf(steps);
   const double column_width = kWidth / static_cast<double>(columns.size());
   std::string svg;
   std::vector<int64_t> below(columns.size(), 0);
@@ -122,7 +122,7 @@ std::string TimelinePicture(const MemoryProgram& program, int64_t limit_bytes) {
     svg += Line(kLeft, y, kLeft + kWidth, y, "limit");
     svg += Text(kLeft + kWidth, y - 4, "end", "limit " + FormatBytes(limit_bytes));
   }
-  const double column_width = kWidth / static_cast<double>(ColumnsOf(steps).size());
+  const double column_width = kWidth / static_cast<double>(PictureColumnsOf(steps).size());
   const double peak_x = scale.XOf(static_cast<size_t>(timeline.peak_step.value())) + column_width / 2;
   svg += Line(peak_x, kTop - 8, peak_x, scale.YOf(timeline.peak_bytes), "peak");
   const std::string_view anchor = peak_x > kLeft + kWidth / 2 ? "end" : "start";

@@ -66,6 +66,7 @@ void EnactPackedLinear(Machine& m, const Call& call, Outputs& out) {
   const TensorRef& given = call.input(0);
   const TensorRef x = InComputeType(m, given);
   const PackedLayer layer(call);
+  const bool old = IntAttribute(call.node, "keeps_input", 0) != 0;
   NodeRef node = m.MakeNode("MatMul4BitBackward", {x});
   node.Save(node.needs(0) ? call.input(1) : nullptr);
   TensorRef y;
@@ -74,15 +75,14 @@ void EnactPackedLinear(Machine& m, const Call& call, Outputs& out) {
     if (NumElements(x->dims) <= kFewRows * layer.weight[1]) {
       y = m.New("gemm_4bit", call.output_dims(), x->dtype, layer.flops);
     } else {
-      // _dequant_linear_fallback: unpacked, and with their mean, both to its end.
-      const std::array scales{UnpackedScales(m, layer), UnpackedScales(m, layer)};
+      // _dequant_linear_fallback: unpacked, and with their mean, both to its end. Old versions add in place.
+      const TensorRef scales = UnpackedScales(m, layer), summed = old ? nullptr : UnpackedScales(m, layer);
       const TensorRef unpacked = UnpackedWeight(m, layer, x->dtype);
       y = Linear(m, x, Transpose(m, unpacked, 0, 1), call.input(2));
     }
   }
   node.Output(y);
-  const bool keeps = IntAttribute(call.node, "keeps_input", 0) != 0 && node.needs(0);
-  node.Formula([layer, held = keeps ? x : nullptr](Backward& b) {
+  node.Formula([layer, held = old && node.needs(0) ? x : nullptr](Backward& b) {
     if (!b.needs(0)) return;
     TensorRef scales = UnpackedScales(b.m, layer);
     const TensorRef unpacked = UnpackedWeight(b.m, layer, b.grad()->dtype);
