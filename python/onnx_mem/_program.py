@@ -156,8 +156,8 @@ def run_emitted(arguments: list[str], folder: str) -> tuple[dict[str, Any], str,
       Error: as run_json.
     """
     report, screen = os.path.join(folder, "report.json"), os.path.join(folder, _SCREEN)
-    done = subprocess.run([find_program(), *arguments, "--emit", "pytorch", "--self-contained", "-o", report, "-o", screen],
-                          capture_output=True, text=True, check=False)
+    outputs = ("--emit", "pytorch", "--self-contained", "-o", report, "-o", screen)
+    done = subprocess.run([find_program(), *arguments, *outputs], capture_output=True, text=True, check=False)
     if done.returncode not in (_DONE, _NO) or not os.path.exists(report):
         return *run_answer(arguments, folder), ""
     answer = json.loads(_text_of(report))

@@ -193,7 +193,7 @@ class Plan(Answer):
     """Of plan. `chosen` is the id of the plan that meets the budget, None where none does (status "infeasible").
 
     Attributes:
-      code: the Python of `--emit pytorch --self-contained`, which applies it without this package; "" without a chosen plan.
+      code: the Python of `--emit pytorch --self-contained`, which needs no package; "" without a chosen plan.
       beside: for a model of transformers with a budget, what its own switch takes.
       verdict: of the chosen plan: the worst of its budget and of all cards.
       gpus: each with the step "as_it_is" and "planned".
