@@ -57,6 +57,9 @@ bool Yields(const WrittenOption& given, const WrittenOption& proposed, std::stri
   return of_a_name && KeyOf(given) == KeyOf(proposed);
 }
 
+// `words` with a space before them; "" for none.
+std::string Behind(std::string_view words) { return words.empty() ? "" : std::string(" ").append(words); }
+
 // Whether the user's command takes all that is proposed.
 bool TakesAll(std::string_view command, const std::vector<WrittenOption>& proposed) {
   const CommandSet bit = CommandNamed(command)->bit;
@@ -66,12 +69,14 @@ bool TakesAll(std::string_view command, const std::vector<WrittenOption>& propos
 }
 
 // The user's command line with `more` behind it, but before a "--" that ends all options; an analysis where the command
-// does not take what is proposed.
-std::string CommandLine(const Options& options, std::string_view more, std::string_view message) {
+// does not take what is proposed, which then wants `open_sizes` too.
+std::string CommandLine(const Options& options, std::string_view more, std::string_view open_sizes,
+                        std::string_view message) {
   std::vector<std::string> arguments = options.arguments;
   const std::vector<std::string> words = absl::StrSplit(std::string(more), ' ', absl::SkipEmpty());
   const std::vector<WrittenOption> proposed = OptionsIn(words);
-  if (!TakesAll(options.command, proposed)) {
+  const bool same_command = TakesAll(options.command, proposed);
+  if (!same_command) {
     const auto command = std::find(arguments.begin(), arguments.end(), options.command);
     if (command != arguments.end()) arguments.erase(command);
   }
@@ -84,6 +89,7 @@ std::string CommandLine(const Options& options, std::string_view more, std::stri
     for (size_t i = given.begin; i < given.end && !yields; ++i) line += " " + ShellWord(arguments[i]);
   }
   line.append(" ").append(more);
+  if (!same_command) line.append(Behind(open_sizes));
   for (; end < arguments.size(); ++end) line += " " + ShellWord(arguments[end]);
   return line;
 }
@@ -100,19 +106,20 @@ std::string SizesIn(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-Diagnostic WithCommands(Diagnostic diagnostic, const Options& options) {
+Diagnostic WithCommands(Diagnostic diagnostic, const Options& options, std::string_view open_sizes) {
   const std::string model = options.operands.empty() ? "" : options.operands.front();
   constexpr std::string_view kMore = "try: ... ", kCommand = "try: onnx-mem ", kRemark = "   # ", kModel = " MODEL";
   for (std::string& line : diagnostic.details) {
     if (line.starts_with(kMore)) {
       const size_t remark = std::min(line.find(kRemark), line.size());
       const std::string_view more = std::string_view(line).substr(kMore.size(), remark - kMore.size());
-      line = "try: " + CommandLine(options, more, diagnostic.message) + line.substr(remark);
+      line = "try: " + CommandLine(options, more, open_sizes, diagnostic.message) + line.substr(remark);
     } else if (line.starts_with(kCommand) && !model.empty()) {
       const size_t at = line.find(kModel);
       const size_t end = at + kModel.size();
       const bool whole_word = at != std::string::npos && (end == line.size() || line[end] == ' ');
-      if (whole_word) line.replace(at + 1, kModel.size() - 1, ShellWord(model) + SizesIn(options.arguments));
+      const std::string sizes = SizesIn(options.arguments) + Behind(open_sizes);
+      if (whole_word) line.replace(at + 1, kModel.size() - 1, ShellWord(model) + sizes);
     }
   }
   return diagnostic;

@@ -4,6 +4,8 @@
 #ifndef ONNX_MEM_CLI_PASTED_COMMAND_H_
 #define ONNX_MEM_CLI_PASTED_COMMAND_H_
 
+#include <string_view>
+
 #include "analyzer/graph/diagnostic.h"
 #include "cli/options/options.h"
 
@@ -12,8 +14,9 @@ namespace onnx_mem {
 // `diagnostic` with its commands whole: "try: ... --option" becomes the user's own command line with this option, and
 // MODEL the user's file with the sizes of its dimensions. What the option takes the place of is left out: its own
 // earlier value where only one counts, where both are of one dimension or input, or where the message begins with the
-// option's name, so that the value is what is wrong; and --gpu where --gpu-memory is given.
-Diagnostic WithCommands(Diagnostic diagnostic, const Options& options);
+// option's name, so that the value is what is wrong; and --gpu where --gpu-memory is given. `open_sizes`: options for
+// dimensions to which the user gave no size, of a command that does without; what is proposed of another one has them.
+Diagnostic WithCommands(Diagnostic diagnostic, const Options& options, std::string_view open_sizes = "");
 
 }  // namespace onnx_mem
 

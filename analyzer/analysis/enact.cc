@@ -44,7 +44,7 @@ TensorIds LossOutputs(const Lowered& lowered) {
     const bool activation = lowered.kinds[id] == TensorKind::kActivation;
     if (activation && IsFloating(lowered.graph.tensors[id].dtype)) outputs.push_back(id);
   }
-  return outputs;
+  return eager::WithHistory(lowered.graph, outputs);
 }
 
 TensorRef ComputeLoss(Machine& m, LossKind kind, const Lowered& lowered, const Executor& executor,

@@ -203,6 +203,7 @@ class Beside {
     for (const FaceTensor& tensor : graph_.stored) {
       const auto found = mine_.named.find(tensor.name);
       if (found != mine_.named.end()) {
+        if (mine_.replaced.contains(found->second)) continue;
         RETURN_IF_ERROR(Compare(*found->second, tensor, "parameter"));
       } else if (!IsSmall(tensor) && !tables.contains(TextOf(tensor))) {
         return Mismatch(absl::StrCat("the record has no parameter '", tensor.name, "'"));
@@ -217,7 +218,8 @@ class Beside {
     };
     for (const Value* v : mine_.stored) {
       const bool counter = v->kind == Value::Kind::kBuffer && v->type.dims.empty();
-      if (counter || there(v->name) || std::any_of(v->tied.begin(), v->tied.end(), there)) continue;
+      if (counter || mine_.replaced.contains(v) || there(v->name) || std::any_of(v->tied.begin(), v->tied.end(), there))
+        continue;
       return Mismatch(absl::StrCat("the graph stores no '", v->name, "'"));
     }
     if (mine_.unread_constants.empty()) return absl::OkStatus();

@@ -33,8 +33,8 @@ struct GraphFace {
 // Names, types, sizes and number of inputs, parameters, buffers and outputs, in each program of the record; parameters
 // and inputs that the graph's nodes read, some line reads too. Sizes may follow one batch, and the record's free size.
 // Exporters write other characters than letters and digits of an input's name as "_". They leave out counters (buffers
-// of one number); the target of a loss that was recorded with the model is no input of the graph, and its value no
-// output. Error: InvalidArgument "record-mismatch".
+// of one number), and buffers that forward replaces have another size in the graph; the target of a loss that was
+// recorded with the model is no input of the graph, and its value no output. Error: InvalidArgument "record-mismatch".
 absl::Status CheckFace(const Record& record, const GraphFace& face);
 
 // Whether the face says enough to check a record by: its inputs, and its parameters where the record has some.

@@ -88,7 +88,7 @@ class LinesLowering {
   }
 
   // What the step before left behind, and this one replaces.
-  void ReleaseTable(TensorId id) {
+  void ReleaseState(TensorId id) {
     if (!id.valid() || out_.kinds[id] != TensorKind::kBuffer || backward_ != nullptr) return;
     tensors_.release(id) = std::max(next_node() - 1, 0);
   }
@@ -151,7 +151,7 @@ class LinesLowering {
     for (ValueNumber number : line.drops) {
       if (tensors_.IsHeldByCaller(number)) continue;
       Drop(tensor_of(number));
-      if (tensors_.value(number).kind == Value::Kind::kConstant) ReleaseTable(tensor_of(number));
+      ReleaseState(tensor_of(number));
     }
   }
 

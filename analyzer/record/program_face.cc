@@ -15,7 +15,7 @@ class NameReader {
   void ReadAll() {
     for (const Line& line : program_.lines) {
       for (ValueNumber number : line.values) Name(number);
-      for (ValueNumber number : line.drops) Name(number);
+      for (ValueNumber number : line.drops) Drop(number);
       if (line.kind != Line::Kind::kOp) continue;
       face_.has_operators = true;
       const bool convolves = absl::StrContains(line.name, "convolution");
@@ -33,6 +33,11 @@ class NameReader {
  private:
   const Value& value(ValueNumber number) const { return program_.values[static_cast<size_t>(number)]; }
   void Name(ValueNumber number) { face_.unread_constants.erase(&value(number)); }
+
+  void Drop(ValueNumber number) {
+    Name(number);
+    if (value(number).kind == Value::Kind::kBuffer) face_.replaced.insert(&value(number));
+  }
 
   void Read(const Argument& argument, bool convolves) {
     for (const Argument& item : argument.items) Read(item, convolves);

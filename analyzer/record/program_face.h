@@ -21,6 +21,8 @@ struct ProgramFace {
   // Names that an operator reads: of inputs as PlainName gives them. Those that a convolution reads.
   absl::flat_hash_set<std::string> read = {}, convolved = {};
   absl::flat_hash_set<const Value*> unread_constants = {};  // that no line names
+  // Buffers in whose place forward puts another tensor: they are here as a call leaves them, not as they were stored.
+  absl::flat_hash_set<const Value*> replaced = {};
   bool has_operators = false;
 };
 

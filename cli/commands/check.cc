@@ -11,6 +11,7 @@
 #include "analyzer/check/findings.h"
 #include "analyzer/graph/bytes.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/onnx/build/propose_sizes.h"
 #include "analyzer/study/study.h"
 #include "cli/answers/answers.h"
 #include "cli/answers/batch_dim.h"
@@ -163,7 +164,8 @@ absl::StatusOr<Answer> RunCheck(const Options& given_options) {
     ASSIGN_OR_RETURN(const std::vector<Diagnostic> verdicts, Verdicts(study, workload, cards, options));
     report.notes.insert(report.notes.begin(), verdicts.begin(), verdicts.end());
   }
-  for (Diagnostic& note : report.notes) note = WithCommands(std::move(note), options);
+  const std::string sizes = OptionsText(given, workload.bindings);
+  for (Diagnostic& note : report.notes) note = WithCommands(std::move(note), options, sizes);
   const Severity wrong = options.strict ? Severity::kWarning : Severity::kError;  // of which one is a no
   const bool errors =
       std::any_of(report.notes.begin(), report.notes.end(), [&](const Diagnostic& d) { return d.severity >= wrong; });

@@ -292,6 +292,8 @@ def _store_the_rest(graph: Any, made: Record, tensors: dict[str, Any]) -> None:
         names = {v["name"], *v.get("tied", ())}
         if v["kind"] not in ("param", "buffer") or not v["shape"] or names & known:
             continue
+        if not all(isinstance(d, int) for d in v["shape"]):    # what a call leaves of its own batch: no file stores it
+            continue
         t = graph.initializer.add(name=v["name"], dims=v["shape"],
                                   data_type=getattr(TensorProto, _ONNX_TYPES.get(v["dtype"], "UNDEFINED")))
         if v["name"] in tensors:

@@ -1,4 +1,6 @@
 """Files with a record in them."""
+import warnings
+
 import onnx
 import pytest
 import torch
@@ -56,6 +58,32 @@ def test_without_an_exporter_the_file_holds_the_record(tmp_path, monkeypatch):
     assert {name for name, p in model.named_parameters() if p.dim()} <= {t.name for t in proto.graph.initializer}
     assert len(proto.graph.output) == 3 and not proto.graph.node
     assert onnx_mem.read_record(path)[1]
+
+
+class KeepsItsLastInput(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("last", torch.zeros(4))
+        self.fc = torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        self.last = x * 2
+        return self.fc(x) + self.last
+
+
+@pytest.mark.parametrize("exporter_works", [True, False])
+def test_a_buffer_that_follows_the_batch_is_not_stored(tmp_path, monkeypatch, program, exporter_works):
+    def fails(*args, **kwargs):
+        raise RuntimeError("no such operator")
+    x = torch.zeros(2, 4)
+    if not exporter_works:
+        monkeypatch.setattr(torch.onnx, "export", fails)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = onnx_mem.export(KeepsItsLastInput(), x, tmp_path / "m.onnx")
+    stored = {t.name for t in onnx.load(str(path), load_external_data=False).graph.initializer}
+    assert "fc.weight" in stored and "last" not in stored
+    assert onnx_mem.verify(path, KeepsItsLastInput(), x, batch=5).same
 
 
 def test_bare_text_and_a_loss(tmp_path):

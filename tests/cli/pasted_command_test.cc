@@ -63,6 +63,18 @@ TEST(WithCommands, AnAnalysisTakesWhatTheCommandDoesNot) {
                                       "try: onnx-mem check m.onnx -b 4 --bn as-is"}));
 }
 
+// check needs no sizes of a file; an analysis of the same file does.
+TEST(WithCommands, AnAnalysisHasTheSizesThatTheCommandDidWithout) {
+  Options options = OptionsOf({"check", "m.onnx", "-d", "past=0"}, "m.onnx");
+  options.command = "check";
+  Diagnostic note;
+  note.details = {"try: ... --dropout 0.1   # or another", "try: ... --bn as-is", "try: onnx-mem MODEL --by layer"};
+  EXPECT_EQ(WithCommands(note, options, "--dim seq=16").details,
+            (std::vector<std::string>{"try: onnx-mem m.onnx -d past=0 --dropout 0.1 --dim seq=16   # or another",
+                                      "try: onnx-mem check m.onnx -d past=0 --bn as-is",
+                                      "try: onnx-mem m.onnx -d past=0 --dim seq=16 --by layer"}));
+}
+
 TEST(WithCommands, AModelKeepsItsSizes) {
   EXPECT_EQ(Pasted("onnx-mem MODEL --by tensor", {"fit", "m.onnx", "-d", "seq=7", "--gpu", "T4"}),
             "try: onnx-mem m.onnx -d seq=7 --by tensor");

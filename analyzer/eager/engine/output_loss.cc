@@ -69,7 +69,24 @@ int64_t Vocabulary(const FrameworkGraph& graph) {
   return rows;
 }
 
+// The result of detach(), or of what ran under no_grad(), whatever views were taken of it.
+bool IsCutOff(const FrameworkGraph& graph, TensorId id) {
+  for (const FrameworkNode* node = graph.MakerOf(id); node != nullptr; node = graph.MakerOf(node->inputs[0])) {
+    if (node->op == "detach" || IntAttribute(*node, "requires_grad_none", 0) != 0) return true;
+    if (!IsView(node->op) || node->inputs.empty()) return false;
+  }
+  return false;
+}
+
 }  // namespace
+
+TensorIds WithHistory(const FrameworkGraph& graph, const TensorIds& outputs) {
+  TensorIds kept;
+  for (TensorId id : outputs) {
+    if (!IsCutOff(graph, id)) kept.push_back(id);
+  }
+  return kept.empty() ? outputs : kept;
+}
 
 int64_t TokensOfLoss(LossKind requested, const FrameworkGraph& graph, const TensorIds& outputs) {
   if (requested != LossKind::kAuto || outputs.empty()) return 0;

@@ -12,6 +12,10 @@
 
 namespace onnx_mem::eager {
 
+// Those of `outputs` that a loss is made of: all but what the model cut from its history, from which nothing is learnt
+// (a memory that it hands on). All where every one is cut.
+TensorIds WithHistory(const FrameworkGraph& graph, const TensorIds& outputs);
+
 // Where kAuto takes cross entropy over the tokens of a language: how many they are. The first of `outputs` is [batch,
 // sequence, tokens], made by a linear layer, and the tokens that are fed to the model are looked up in as many rows.
 // Hidden states are not: nothing projects them to the vocabulary. 0: it is no such output.

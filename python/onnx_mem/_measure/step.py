@@ -152,10 +152,8 @@ def run_step(model: torch.nn.Module, inputs: Any, batch: int, optimizer: Any = "
         steps = _optimizer(optimizer, trained) if training else None
         for p in model.parameters():
             p.grad = None
-        for p in model.parameters():
-            tracker.see(p, "param")
-        for b in (*model.buffers(), *beside_packed(model).values()):
-            tracker.see(b, "buffer")
+        _see(tracker, model.parameters(), "param")
+        _see(tracker, (*model.buffers(), *beside_packed(model).values()), "buffer")
         for t in tree_leaves((x, kw, targets)):
             if isinstance(t, torch.Tensor):
                 tracker.see(t, "input")
@@ -197,6 +195,12 @@ def _named_calls(model: torch.nn.Module, tracker: Any) -> Iterator[Any]:
     finally:
         for handle in handles:
             handle.remove()
+
+
+def _see(tracker: Any, tensors: Any, category: str) -> None:
+    """In a function of its own, so that no name is left of a buffer that forward replaces."""
+    for t in tensors:
+        tracker.see(t, category)
 
 
 def _one_step(model: torch.nn.Module, x: Any, kw: dict[str, Any], tracker: Any, training: bool, loss: Any,

@@ -278,7 +278,7 @@ def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
             handles.append(m.register_forward_hook(lambda m, a, r: _module_event(o, ("ret",)), always_call=True))
     for t in _attributes(model):
         o.attribute(t)
-    tensors = t = None
+    tensors = t = p = b = None                       # what forward replaces dies where it does
     casts = contextlib.ExitStack()               # the loss is under autocast too: what it keeps outlives forward
     gc.collect()
     gc.disable()

@@ -83,26 +83,30 @@ class Replay(torch.nn.Module):
                           for k, p in record.programs.items() if k in MODES}
         self._blocks = {k: _nested(p["lines"]) for k, p in self._programs.items()}
         self._own: dict[str, Any] = {}                       # (mode, number) -> table
-        self._replaced = {k: [v for x in p["lines"] for v in x.get("drops", ()) if p["values"][v]["kind"] == "const"]
-                          for k, p in self._programs.items()}
+        self._replaced = {k: [v for x in p["lines"] for v in x.get("drops", ())
+                              if p["values"][v]["kind"] in ("const", "buffer")] for k, p in self._programs.items()}
+        self._state = {self._programs[k]["values"][v]["name"] for k, of in self._replaced.items() for v in of} - {None}
         values = next(iter(self._programs.values()))["values"]
         for v in values:
             if v["kind"] == "param":
                 made = self._window(v, values)
                 self.register_parameter(_key(v), torch.nn.Parameter(made, requires_grad=v["trained"]))
-            elif v["kind"] == "buffer":
+            elif v["kind"] == "buffer" and v["name"] not in self._state:
                 self.register_buffer(_key(v), self._window(v, values))
 
     def _table(self, mode: str, number: Any, v: Any) -> Any:
-        """A table kept outside the buffers, as the model has it: made by the first call in a mode, and kept."""
+        """A table kept outside the buffers, as the model has it, made by the first call in a mode and kept; a buffer
+        that each call replaces."""
         if (mode, number) not in self._own:
             self._own[mode, number] = self._empty(v)
         return self._own[mode, number]
 
     def _keep_state(self, mode: str, p: Any, env: dict[Any, Any]) -> None:
         """What stands for the next call where this one let a table go: a value of its type that nothing drops."""
-        left = [v for v in env if p["values"][v]["kind"] == "value" and p["values"][v]["root"] is None
-                and v not in p["returned"]]
+        def is_made(v: Any) -> bool:
+            root = p["values"][v]["root"]
+            return all(p["values"][x]["kind"] == "value" for x in (v, v if root is None else root))
+        left = [v for v in env if is_made(v) and v not in p["returned"]]
         for i in self._replaced[mode]:
             like = [v for v in left if all(p["values"][v][k] == p["values"][i][k] for k in ("shape", "dtype"))]
             if like:
@@ -127,12 +131,12 @@ class Replay(torch.nn.Module):
         del args, kwargs
         env: dict[str, Any] = {}
         for i, v in enumerate(p["values"]):
-            if v["kind"] in ("param", "buffer"):
-                env[i] = getattr(self, _key(v))
-            elif v["kind"] == "const":
+            if v["kind"] == "const" or v["name"] in self._state:
                 env[i] = self._table(mode, i, v)
                 if i in self._replaced[mode]:
                     del self._own[mode, i]
+            elif v["kind"] in ("param", "buffer"):
+                env[i] = getattr(self, _key(v))
             elif v["kind"] == "input":
                 env[i] = flat.pop(0)
         flat = None

@@ -103,7 +103,8 @@ def _settle(raw: Any) -> Any:
         if 0 <= i < len(ops) and raw["values"][v]["kind"] == "value":
             ops[i]["drops"].append(v)
     for v, x in enumerate(raw["values"]):                  # what the call before left behind, and this one replaces
-        if ops and x.get("attribute") and x["root"] is None and x["storage"] in storage_end:
+        state = x.get("attribute") or x["kind"] == "buffer"
+        if ops and state and x["root"] is None and x["storage"] in storage_end:
             ops[max(storage_end[x["storage"]], 0)]["drops"].append(v)
     return _without_empty_calls(_without_autograds_clones(lines, raw))
 

@@ -51,6 +51,17 @@ std::string With(const std::string& from, const std::string& to) {
   return programs;
 }
 
+// A buffer in whose place each call puts a tensor of its own batch: the graph has it as it was made, or not at all.
+TEST(GraphFace, AReplacedBufferIsAsTheCallBeforeLeftIt) {
+  const std::string state = With("%2 buffer count i64[]", "%2 buffer state f32[B,8]");
+  EXPECT_EQ(Difference(state, Face()), "the graph stores no 'state'");
+  const std::string replaced = absl::StrReplaceAll(state, {{"drop %4\n", "drop %2 %4\n"}});
+  EXPECT_EQ(Difference(replaced, Face()), "");
+  GraphFace stored = Face();
+  stored.stored.push_back({"state", DType::kFloat32, {{8}}});
+  EXPECT_EQ(Difference(replaced, stored), "");
+}
+
 TEST(GraphFace, IsThatOfItsRecord) {
   EXPECT_EQ(Difference(kPrograms, Face()), "");
   GraphFace fixed = Face();  // an export at one batch
