@@ -68,10 +68,6 @@ endfunction()
 # shows what it forgot to include.
 if(ONNX_MEM_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL GNU AND NOT WIN32)
   set(ONNX_MEM_PRECOMPILE ON)
-  if(ONNX_MEM_CCACHE AND CMAKE_CXX_COMPILER_LAUNCHER STREQUAL ONNX_MEM_CCACHE)
-    # Without this ccache keeps nothing that was compiled with a precompiled header.
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${ONNX_MEM_CCACHE})
-  endif()
 endif()
 
 # onnx_mem_precompiled(TARGET NAME [LIBRARY ...]): the LIBRARY's headers are in NAME.h too.

@@ -6,13 +6,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "analyzer/analysis/segments.h"
 #include "analyzer/graph/shape.h"
 #include "analyzer/graph/status_macros.h"
 #include "applied_code.h"
 #include "planner/code/keep_table.h"
 #include "planner/code/name_patterns.h"
+#include "planner/code/python_text.h"
 #include "planner/code/wrapping.h"
 
 namespace onnx_mem {
@@ -43,19 +43,6 @@ constexpr std::string_view kApplyPlan = R"py(def apply_plan(model):
 )py";
 
 void Append(std::string& text, std::string_view part) { text.append(part.data(), part.size()); }
-
-// A Python string literal.
-std::string Quoted(const std::string& name) {
-  return absl::StrCat("\"", absl::StrReplaceAll(name, {{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", "\\n"}, {"\r", "\\r"}}),
-                      "\"");
-}
-
-std::string QuotedList(const std::vector<std::string>& names) {
-  return absl::StrCat(
-      "[",
-      absl::StrJoin(names, ", ", [](std::string* out, const std::string& name) { absl::StrAppend(out, Quoted(name)); }),
-      "]");
-}
 
 std::string DictOf(const Settings& settings) {
   return absl::StrCat("{",

@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "planner/code/kept_lines.h"
 #include "planner/code/name_patterns.h"
+#include "planner/code/python_text.h"
 
 namespace onnx_mem {
 namespace {
@@ -63,10 +63,6 @@ std::string WordsOf(const std::vector<const KeptCall*>& kept, const std::string&
   });
 }
 
-std::string InString(const std::string& name) {
-  return absl::StrReplaceAll(name, {{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", "\\n"}, {"\r", "\\r"}});
-}
-
 }  // namespace
 
 std::string KeepTableOf(const std::vector<Segment>& segments) {
@@ -103,8 +99,7 @@ std::string KeepOf(const Segment& segment) {
   for (size_t i = 0; i < kept.size(); ++i) {
     const std::string block = i < segment.modules.size() ? segment.modules[i] : "";
     for (const KeptCall* call : kept[i]) {
-      if (!InTable(block, *call))
-        items.push_back(absl::StrCat("\"", InString(TextOf(call->call)), "\": ", OutputsOf(*call)));
+      if (!InTable(block, *call)) items.push_back(absl::StrCat(Quoted(TextOf(call->call)), ": ", OutputsOf(*call)));
     }
   }
   if (items.size() == segment.keep_calls.size()) return absl::StrCat("{", absl::StrJoin(items, ", "), "}");
@@ -116,13 +111,10 @@ std::string NamesOf(const std::vector<std::string>& modules) {
   const std::vector<NameGroup> groups = GroupNames(modules, std::vector<std::string>(modules.size()));
   std::vector<size_t> order;
   for (const NameGroup& group : groups) order.insert(order.end(), group.members.begin(), group.members.end());
+  if (!plain || !std::is_sorted(order.begin(), order.end())) return QuotedList(modules);
   std::vector<std::string> names;
-  if (plain && std::is_sorted(order.begin(), order.end())) {
-    for (const NameGroup& group : groups) names.push_back(TextOf(group));
-  } else {
-    for (const std::string& module : modules) names.push_back(InString(module));
-  }
-  return absl::StrCat("[\"", absl::StrJoin(names, "\", \""), "\"]");
+  for (const NameGroup& group : groups) names.push_back(TextOf(group));
+  return QuotedList(names);
 }
 
 }  // namespace onnx_mem

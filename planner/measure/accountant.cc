@@ -106,8 +106,8 @@ absl::StatusOr<Accountant::Judged> Accountant::Judge(const std::vector<Segment>&
     judged.score = ScoreOf(*baseline_);
     return judged;
   }
-  std::string key = KeyOf(segments);
-  if (const auto known = known_.find(key); known != known_.end()) {
+  judged.key = KeyOf(segments);
+  if (const auto known = known_.find(judged.key); known != known_.end()) {
     CountEnactment();
     judged.score = known->second.score;
     judged.measured = known->second.measured;
@@ -115,7 +115,7 @@ absl::StatusOr<Accountant::Judged> Accountant::Judge(const std::vector<Segment>&
   }
   ASSIGN_OR_RETURN(judged.enacted, Enact(segments));
   judged.score = ScoreOf(*judged.enacted);
-  known_.emplace(std::move(key), Known{judged.score});
+  known_.emplace(judged.key, Known{judged.score});
   return judged;
 }
 
@@ -130,7 +130,7 @@ absl::StatusOr<Measured> Accountant::MeasureJudged(const std::vector<Segment>& s
     --work_;
   }
   ASSIGN_OR_RETURN(const Measured measured, MeasureEnacted(*std::move(judged.enacted)));
-  known_[KeyOf(segments)] = {judged.score, measured};
+  known_[judged.key] = {judged.score, measured};
   return measured;
 }
 

@@ -68,6 +68,7 @@ class Accountant {
 
   // A plan, and what MeasureJudged wants of it.
   struct Judged {
+    std::string key;  // of the plan, where it has segments
     Score score;
     std::optional<Measured> measured = {};
     std::optional<Enacted> enacted = {};

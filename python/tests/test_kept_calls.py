@@ -455,18 +455,18 @@ def test_code_beside_the_runtime_is_the_plan(program, tmp_path):
     plan = onnx_mem.plan(record, budget="85%", budget_on="live", granularity="call", optimizer="sgd", loss="mean",
                          batch=4)
     assert "onnx_mem" not in [line.split()[1] for line in plan.code.splitlines() if line.startswith("import ")]
-    told = {}
-    exec(plan.code, told)
-    assert any(told["_spelled_out"](entry).get("keep") for entry in told["PLAN"])
-    model = told["apply_plan"](net())
+    defined = {}
+    exec(plan.code, defined)
+    assert any(defined["_spelled_out"](entry).get("keep") for entry in defined["PLAN"])
+    model = defined["apply_plan"](net())
     assert same(step(model), step(net()))
 
 
 def test_short_names_are_those_of_calls():
     keep = {"h.{0..1} stem": "fc:addmm#0,2[0,1] add.Tensor[] x.y.z#3", "aten.mul.Tensor#4": [0]}
-    told = applied._spelled_out({"modules": ["h.{0..4..2}", "h.1"], "keep": keep})
-    assert told["modules"] == ["h.0", "h.2", "h.4", "h.1"]
-    assert told["keep"] == {
+    entry = applied._spelled_out({"modules": ["h.{0..4..2}", "h.1"], "keep": keep})
+    assert entry["modules"] == ["h.0", "h.2", "h.4", "h.1"]
+    assert entry["keep"] == {
         "aten.mul.Tensor#4": [0],
         **{f"{block}{call}": outputs for block in ("h.0", "h.1") for call, outputs in {
             ".fc:addmm#0": [0, 1], ".fc:addmm#2": [0, 1], ":add.Tensor#0": [], ":x.y.z#3": [0]}.items()}}

@@ -57,11 +57,11 @@ def ends_of(plan):
 
 def in_code(text):
     """What the lines before the common code say."""
-    told = {}
-    exec(text.partition(CODE)[0].replace("import onnx_mem\n", ""), told)
+    defined = {}
+    exec(text.partition(CODE)[0].replace("import onnx_mem\n", ""), defined)
     left_out = re.findall(r"^# Not applied: (?:operators )?(\S+?)(?: to (\S+?))?: ", text, re.M)
-    names = [[name for text in s["modules"] for name in names_of(text)] for s in told["PLAN"]]
-    return sorted([(n[0], n[-1]) for n in names] + [(a, b or a) for a, b in left_out]), told["SETTINGS"]
+    names = [[name for text in s["modules"] for name in names_of(text)] for s in defined["PLAN"]]
+    return sorted([(n[0], n[-1]) for n in names] + [(a, b or a) for a, b in left_out]), defined["SETTINGS"]
 
 
 def on_page(text):

@@ -42,7 +42,7 @@ constexpr char kLayer[] =
     "  %3 f32[8,4]/[1,8] ^%0 = t %0\n  %4 f32[B,4] = addmm %1 %2 %3 drop %3\nret\n%4 = relu_ %4\n"
     "%5 f32[B] = sum.dim_IntList %4 [1] drop %4\nreturn %5\n";
 
-// A cell that keeps its state as a buffer: what the call before left goes where this one replaces it.
+// A cell that keeps its state as a buffer: what the call before left is freed where this one replaces it.
 TEST(LowerRecord, AReplacedBufferIsReleased) {
   const Lowered lowered = LowerLines(
       "%0 buffer state f32[B,8]\n%1 input x f32[B,8]\n%2 f32[B,8] = exp %1\n%3 f32[B,8] = neg %1 drop %0\n"
