@@ -131,8 +131,8 @@ class AnswerProof {
 
 }  // namespace
 
-absl::Status ProveAnswer(const PlanRequest& request, const Accountant& accountant, Prover& prover,
-                         const Exact& exact, PlanAnswer& answer) {
+absl::Status ProveAnswer(const PlanRequest& request, const Accountant& accountant, Prover& prover, const Exact& exact,
+                         PlanAnswer& answer) {
   std::optional<DeviceBound> device;
   // A range's own limits on the device do not tell what it keeps.
   const bool whole = request.granularity != Granularity::kCall;
