@@ -24,7 +24,7 @@ class AnswerProof {
               std::optional<DeviceBound> device)
       : request_(request), accountant_(accountant), exact_(exact), device_(std::move(device)) {}
 
-  absl::Status Prove(const Prover& prover, PlanAnswer& answer) const {
+  absl::Status Prove(Prover& prover, PlanAnswer& answer) const {
     answer.minimum_bytes = OnLine(prover.minimum().bytes);
     answer.minimum_why = prover.minimum().why;
     const Measured& chosen = answer.chosen ? answer.plans[*answer.chosen].measured : answer.baseline;
@@ -41,7 +41,7 @@ class AnswerProof {
       const double seconds = schedules
                                  ? kProofShare * (request_.time_limit_s > 0 ? request_.time_limit_s : kUnlimitedSeconds)
                                  : request_.time_limit_s;
-      ASSIGN_OR_RETURN(bound, prover.BoundFor(limit, schedules, seconds, kProofIterations));
+      ASSIGN_OR_RETURN(bound, prover.BoundFor({limit, schedules, seconds, kProofIterations}));
     }
     if (bound.infeasible && !bound.why.empty()) answer.minimum_why = bound.why;
     FillBound(bound, answer);
@@ -131,8 +131,8 @@ class AnswerProof {
 
 }  // namespace
 
-absl::Status ProveAnswer(const PlanRequest& request, const Accountant& accountant, const Prover& prover,
-                         const Exact& exact, PlanAnswer& answer) {
+absl::Status ProveAnswer(const PlanRequest& request, const Accountant& accountant, Prover& prover, const Exact& exact,
+                         PlanAnswer& answer) {
   std::optional<DeviceBound> device;
   // A range's own limits on the device do not tell what it keeps.
   const bool whole = request.granularity != Granularity::kCall;

@@ -17,8 +17,8 @@ inline constexpr std::string_view kAnySchedule = "all schedules with this backwa
 
 // `answer` has its plans and the chosen one. Fills minimum, bounds, optimality, gaps and the status of an answer
 // without a plan. Errors: those of Prover::BoundFor.
-absl::Status ProveAnswer(const PlanRequest& request, const Accountant& accountant, const Prover& prover,
-                         const Exact& exact, PlanAnswer& answer);
+absl::Status ProveAnswer(const PlanRequest& request, const Accountant& accountant, Prover& prover, const Exact& exact,
+                         PlanAnswer& answer);
 
 }  // namespace onnx_mem
 

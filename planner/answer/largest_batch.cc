@@ -147,9 +147,9 @@ class BatchFinder {
 
   absl::StatusOr<bool> IsPossible(int64_t batch) {
     ASSIGN_OR_RETURN(const Accountant accountant, Account(batch));
-    ASSIGN_OR_RETURN(const Prover prover, Prover::Create(accountant, request_.cost_line, request_.budget_line));
+    ASSIGN_OR_RETURN(Prover prover, Prover::Create(accountant, request_.cost_line, request_.budget_line));
     ASSIGN_OR_RETURN(const ProvenBound bound,
-                     prover.BoundFor(AllowedLive(accountant), /*schedules=*/false, kBoundSeconds, 0));
+                     prover.BoundFor({AllowedLive(accountant), /*schedules=*/false, kBoundSeconds, 0}));
     return !bound.infeasible;
   }
 

@@ -33,7 +33,7 @@ class ModelPlanner {
  public:
   // `others`: plans for the curve that were found and measured elsewhere. What `accountant` has done so far takes
   // nothing from the effort; it and `prover` outlive this.
-  ModelPlanner(const PlanRequest& request, Accountant& accountant, const Prover& prover, std::vector<ModulePlan> others)
+  ModelPlanner(const PlanRequest& request, Accountant& accountant, Prover& prover, std::vector<ModulePlan> others)
       : request_(request),
         accountant_(accountant),
         prover_(prover),
@@ -206,7 +206,7 @@ class ModelPlanner {
 
   const PlanRequest& request_;
   Accountant& accountant_;
-  const Prover& prover_;
+  Prover& prover_;
   int64_t done_before_;
   Effort effort_;
   Profile profile_;
@@ -217,7 +217,7 @@ class ModelPlanner {
 
 }  // namespace
 
-absl::StatusOr<PlanAnswer> PlanOneClass(const PlanRequest& request, Accountant& accountant, const Prover& prover,
+absl::StatusOr<PlanAnswer> PlanOneClass(const PlanRequest& request, Accountant& accountant, Prover& prover,
                                         std::vector<ModulePlan> others) {
   return ModelPlanner(request, accountant, prover, std::move(others)).Plan();
 }

@@ -14,7 +14,7 @@ namespace onnx_mem {
 
 // `others`: plans for the curve that were found and measured elsewhere. What `accountant` has done so far takes nothing
 // from the effort.
-absl::StatusOr<PlanAnswer> PlanOneClass(const PlanRequest& request, Accountant& accountant, const Prover& prover,
+absl::StatusOr<PlanAnswer> PlanOneClass(const PlanRequest& request, Accountant& accountant, Prover& prover,
                                         std::vector<ModulePlan> others);
 
 }  // namespace onnx_mem

@@ -39,7 +39,7 @@ std::vector<ModulePlan> Found(std::vector<ModulePlan> plans) {
 // Searches of one request for several classes of plans: the model is lowered, enacted and traced once for all.
 class Searches {
  public:
-  Searches(const PlanRequest& request, Accountant& accountant, const Prover& prover)
+  Searches(const PlanRequest& request, Accountant& accountant, Prover& prover)
       : request_(request), accountant_(accountant), prover_(prover) {}
 
   absl::StatusOr<PlanAnswer> Modules() {
@@ -87,7 +87,7 @@ class Searches {
 
   const PlanRequest& request_;
   Accountant& accountant_;
-  const Prover& prover_;
+  Prover& prover_;
 };
 
 }  // namespace
@@ -102,7 +102,7 @@ std::vector<std::string> MethodNames() {
 absl::StatusOr<PlanAnswer> PlanModel(Study& study, const Workload& workload, const PlanRequest& request) {
   RETURN_IF_ERROR(CheckMethod(request.method));
   ASSIGN_OR_RETURN(Accountant accountant, Accountant::Create(study, workload, request.clock, request.cost_line));
-  ASSIGN_OR_RETURN(const Prover prover,
+  ASSIGN_OR_RETURN(Prover prover,
                    Prover::Create(accountant, request.cost_line, request.budget_line, !request.plans_alone));
   Searches searches(request, accountant, prover);
   return request.granularity == Granularity::kModule ? searches.Modules() : searches.Finer();

@@ -203,19 +203,25 @@ std::optional<std::vector<SegmentLimits>> Prover::LimitSegments(const std::vecto
   return all;
 }
 
-absl::StatusOr<ProvenBound> Prover::BoundFor(int64_t peak_bytes, bool schedules, double seconds,
-                                             int64_t iterations) const {
+absl::StatusOr<ProvenBound> Prover::BoundFor(const Question& question) {
+  if (last_ && last_->first == question) return last_->second;
+  ASSIGN_OR_RETURN(ProvenBound bound, Bound(question));
+  last_.emplace(question, bound);
+  return bound;
+}
+
+absl::StatusOr<ProvenBound> Prover::Bound(const Question& question) const {
   ProvenBound bound;
-  if (peak_bytes < minimum_.bytes) {
+  if (question.peak_bytes < minimum_.bytes) {
     bound.infeasible = true;
     bound.why = minimum_.why;
     return bound;
   }
   SolveOptions options;
-  options.method = schedules ? "auto" : "none";
-  options.time_limit_s = seconds;
-  options.iteration_limit = iterations;
-  ASSIGN_OR_RETURN(const Solution solution, Solve(graph_, peak_bytes, options));
+  options.method = question.schedules ? "auto" : "none";
+  options.time_limit_s = question.seconds;
+  options.iteration_limit = question.iterations;
+  ASSIGN_OR_RETURN(const Solution solution, Solve(graph_, question.peak_bytes, options));
   bound.infeasible = solution.status == SolveStatus::kInfeasible;
   bound.why = solution.why;
   // Plans are known by what they add to the recomputation that is there already.

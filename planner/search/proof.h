@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -63,9 +64,18 @@ class Prover {
                                                           const std::vector<BytesOf>& counts) const;
 
   // `peak_bytes`: at most, as `minimum` counts them. Limits as those of Solve; `schedules` false: the bound alone.
-  absl::StatusOr<ProvenBound> BoundFor(int64_t peak_bytes, bool schedules, double seconds, int64_t iterations) const;
+  struct Question {
+    int64_t peak_bytes = 0;
+    bool schedules = true;
+    double seconds = 0;
+    int64_t iterations = 0;
+    friend bool operator==(const Question&, const Question&) = default;
+  };
+  // What several classes of plans ask of one budget is solved once.
+  absl::StatusOr<ProvenBound> BoundFor(const Question& question);
 
  private:
+  absl::StatusOr<ProvenBound> Bound(const Question& question) const;
   absl::Status MakeGraph(BudgetLine line);
 
   const Accountant* accountant_ = nullptr;
@@ -78,6 +88,7 @@ class Prover {
   Minimum minimum_;
   int64_t once_cost_ = 0;
   int64_t own_cost_ = 0;  // of what the step's own code recomputes
+  std::optional<std::pair<Question, ProvenBound>> last_;
 };
 
 }  // namespace onnx_mem

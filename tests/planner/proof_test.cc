@@ -41,7 +41,7 @@ TEST(StepGraphOf, KeepsAllThatTheEnactedStepKeepsForBackward) {
     Study study = StudyOf(c, workload);
     const auto accountant = Accountant::Create(study, workload, PlanRequest().clock, CostLine::kFlops);
     ASSERT_TRUE(accountant.ok()) << accountant.status();
-    const auto prover = Prover::Create(*accountant, CostLine::kFlops, BudgetLine::kLive);
+    auto prover = Prover::Create(*accountant, CostLine::kFlops, BudgetLine::kLive);
     ASSERT_TRUE(prover.ok()) << prover.status();
     const auto all = Solve(prover->graph(), int64_t{1} << 60, {.method = "none", .time_limit_s = 0});
     ASSERT_TRUE(all.ok());
@@ -63,7 +63,7 @@ TEST(Prover, CountersAreNoPartOfAStepThatRecomputesNothing) {
   Study study(*file);
   const auto accountant = Accountant::Create(study, workload, PlanRequest().clock, CostLine::kTime);
   ASSERT_TRUE(accountant.ok()) << accountant.status();
-  const auto prover = Prover::Create(*accountant, CostLine::kTime, BudgetLine::kLive);
+  auto prover = Prover::Create(*accountant, CostLine::kTime, BudgetLine::kLive);
   ASSERT_TRUE(prover.ok()) << prover.status();
   const auto all = Solve(prover->graph(), int64_t{1} << 60, {.method = "auto", .time_limit_s = 0});
   ASSERT_TRUE(all.ok()) << all.status();
@@ -87,12 +87,12 @@ TEST(Prover, NoEnactedPlanBeatsTheBound) {
       ASSERT_TRUE(answer.ok()) << answer.status();
       const auto accountant = Accountant::Create(study, workload, request.clock, line);
       ASSERT_TRUE(accountant.ok());
-      const auto prover = Prover::Create(*accountant, line, BudgetLine::kLive);
+      auto prover = Prover::Create(*accountant, line, BudgetLine::kLive);
       ASSERT_TRUE(prover.ok()) << prover.status();
       for (size_t i = 0; i < answer->plans.size(); i += 1 + answer->plans.size() / 3) {
         const Measured& measured = answer->plans[i].measured;
         EXPECT_GE(measured.peak_bytes, prover->minimum().bytes);
-        const auto bound = prover->BoundFor(measured.peak_bytes, /*schedules=*/false, 0.05, 0);
+        const auto bound = prover->BoundFor({measured.peak_bytes, /*schedules=*/false, 0.05, 0});
         ASSERT_TRUE(bound.ok()) << bound.status();
         EXPECT_FALSE(bound->infeasible) << answer->plans[i].label;
         const int64_t cost = line == CostLine::kTime ? measured.recompute_ns : measured.recompute_flops;
@@ -126,11 +126,11 @@ TEST(Prover, HoldsForMicroStepsAndForCodeThatCheckpoints) {
     EXPECT_EQ(answer->class_bound.has_value(), !own);
     const auto accountant = Accountant::Create(study, workload, request.clock, CostLine::kFlops);
     ASSERT_TRUE(accountant.ok());
-    const auto prover = Prover::Create(*accountant, CostLine::kFlops, BudgetLine::kLive);
+    auto prover = Prover::Create(*accountant, CostLine::kFlops, BudgetLine::kLive);
     ASSERT_TRUE(prover.ok()) << prover.status();
     for (const ModulePlan& plan : answer->plans) {
       EXPECT_GE(plan.measured.peak_bytes, prover->minimum().bytes);
-      const auto bound = prover->BoundFor(plan.measured.peak_bytes, /*schedules=*/false, 0.05, 0);
+      const auto bound = prover->BoundFor({plan.measured.peak_bytes, /*schedules=*/false, 0.05, 0});
       ASSERT_TRUE(bound.ok()) << bound.status();
       EXPECT_FALSE(bound->infeasible) << plan.label;
       EXPECT_LE(bound->cost, plan.measured.recompute_flops) << plan.label;
@@ -152,13 +152,16 @@ TEST(Prover, BelowTheNeediestOperatorNothingFits) {
   Study study(*imported);
   const auto accountant = Accountant::Create(study, workload, PlanRequest().clock, CostLine::kFlops);
   ASSERT_TRUE(accountant.ok()) << accountant.status();
-  const auto prover = Prover::Create(*accountant, CostLine::kFlops, BudgetLine::kLive);
+  auto prover = Prover::Create(*accountant, CostLine::kFlops, BudgetLine::kLive);
   ASSERT_TRUE(prover.ok()) << prover.status();
   EXPECT_FALSE(prover->minimum().why.empty());
-  const auto below = prover->BoundFor(prover->minimum().bytes - 1, false, 0, 0);
+  const auto below = prover->BoundFor({prover->minimum().bytes - 1, false, 0, 0});
   ASSERT_TRUE(below.ok());
   EXPECT_TRUE(below->infeasible);
   EXPECT_EQ(below->why, prover->minimum().why);
+  const auto above = prover->BoundFor({int64_t{1} << 40, false, 0, 0});  // what was solved is not the answer to this
+  ASSERT_TRUE(above.ok());
+  EXPECT_FALSE(above->infeasible);
 }
 
 }  // namespace
