@@ -1,5 +1,9 @@
 #include "planner/measure/unit_borders.h"
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "gtest/gtest.h"
 
 namespace onnx_mem {
@@ -7,7 +11,9 @@ namespace {
 
 const std::vector<std::string> kUnits = {"h.0", "h.1", "h.10", "h.1.mlp"};
 
-bool Keeps(std::vector<std::string> modules) { return KeepsUnits({.modules = std::move(modules), .nodes = {}}, kUnits); }
+bool Keeps(std::vector<std::string> modules) {
+  return KeepsUnits({.modules = std::move(modules), .nodes = {}}, kUnits);
+}
 
 TEST(KeepsUnits, AllowsAWholeUnitAndWhatLiesInsideOne) {
   EXPECT_TRUE(Keeps({"h.0"}));
