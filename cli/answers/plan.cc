@@ -9,6 +9,7 @@
 #include "analyzer/analysis/enact.h"
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/parallel/data_parallel.h"
 #include "analyzer/runtimes/figures.h"
 #include "analyzer/study/study.h"
 #include "cli/answers/answers.h"
@@ -86,14 +87,15 @@ absl::StatusOr<Analysis> AnalyzeWith(Study& study, Workload workload, const Modu
 }
 
 // Bytes alive, step by step: what AnalyzeWith would draw, without its allocator.
-absl::StatusOr<std::vector<int64_t>> CourseWith(const Lowered& lowered, const Workload& workload,
-                                                const ModulePlan& plan) {
-  ASSIGN_OR_RETURN(const Enacted enacted, EnactLowered(lowered, RunWith(workload.run, plan)));
+absl::StatusOr<std::vector<int64_t>> CourseWith(Study& study, const Workload& workload, const ModulePlan& plan) {
+  const Run run = EnactedRun(workload.run, workload.layout);
+  ASSIGN_OR_RETURN(const Shared<Lowered> lowered, study.Lower(workload.bindings, run));
+  ASSIGN_OR_RETURN(const Enacted enacted, EnactLowered(*lowered, RunWith(run, plan)));
   return TrainingCourse(enacted, workload);
 }
 
-MadeFor MadeForOf(const PlanRequest& request, const Workload& workload) {
-  return {request.clock.card.name, workload.optimizer.name, request.budget_bytes, request.budget_line};
+MadeFor MadeForOf(const PlanRequest& request, const Workload& workload, const PlanAnswer& answer) {
+  return {request.clock.card.name, workload.optimizer.name, request.budget_bytes, request.budget_line, answer.spread};
 }
 
 // What formats that draw every step want of each plan: the analysis with it, and the code that applies it.
@@ -121,7 +123,7 @@ absl::StatusOr<EmittedCode> EmitChosen(const ModelInfo& info, const Lowered& low
   const ModulePlan& plan = *Chosen(plans);
   EmittedCode code;
   if (form == "json") {
-    code.text = EmitPlanJson(info, plan);
+    code.text = EmitPlanJson(info, plan, plans.spread);
   } else {
     const CodeForm code_form = form == kSelfContained ? CodeForm::kAlone : CodeForm::kImports;
     ASSIGN_OR_RETURN(code, EmitPytorch(lowered, info, plans.baseline, plan, made_for, code_form));
@@ -142,8 +144,7 @@ absl::Status AddHeldAndDrawn(Study& study, const Workload& workload, const Optio
                              const std::vector<Card>& cards, Analysis& baseline, PlanPart& part) {
   const ModulePlan* const chosen = Chosen(part.answer);
   if (chosen != nullptr && !chosen->segments.empty()) {
-    ASSIGN_OR_RETURN(const Shared<Lowered> lowered, study.Lower(workload.bindings, workload.run));
-    ASSIGN_OR_RETURN(part.live_bytes, CourseWith(*lowered, workload, *chosen));
+    ASSIGN_OR_RETURN(part.live_bytes, CourseWith(study, workload, *chosen));
   }
   std::vector<Limit> limits;
   if (HasBudget(options)) limits.push_back(budget);
@@ -153,7 +154,7 @@ absl::Status AddHeldAndDrawn(Study& study, const Workload& workload, const Optio
   }
   if (!DrawsSteps(options)) return absl::OkStatus();
   RETURN_IF_ERROR(study.AddAddresses(workload, baseline));
-  ASSIGN_OR_RETURN(part.drawn, DrawPlans(study, workload, part.answer, MadeForOf(part.request, workload)));
+  ASSIGN_OR_RETURN(part.drawn, DrawPlans(study, workload, part.answer, MadeForOf(part.request, workload, part.answer)));
   part.baseline = std::make_shared<const Analysis>(baseline);
   return absl::OkStatus();
 }
@@ -200,6 +201,8 @@ absl::Status CheckPatterns(const Run& run, const Analysis& baseline) {
 }
 
 absl::StatusOr<Granularity> GranularityOf(Study& study, const Workload& workload, const PlanRequest& request) {
+  const bool fsdp = workload.layout.data == DataParallel::kFsdp;
+  if (fsdp && request.granularity == Granularity::kAuto) return Granularity::kModule;
   ASSIGN_OR_RETURN(const Shared<ImportedModel> model, study.Import(workload.bindings));
   return GranularityFor(model->info.from_record, request.granularity);
 }
@@ -233,7 +236,7 @@ absl::StatusOr<Answer> AnswerPlan(const Options& options, const OpenModels& open
   Answer answer;
   const ModulePlan* const chosen = Chosen(part.answer);
   if (chosen != nullptr) {
-    answer.emit = [model, lowered, plans = part.answer, made_for = MadeForOf(request, workload)](
+    answer.emit = [model, lowered, plans = part.answer, made_for = MadeForOf(request, workload, part.answer)](
                       std::string_view form) { return EmitChosen(model->info, *lowered, plans, made_for, form); };
     // A chosen plan is expected to fit: only several cards, or strictness, may still say no.
     const bool settled = cards.size() < 2 && !options.strict;

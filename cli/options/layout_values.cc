@@ -217,6 +217,23 @@ absl::Status CheckGlobalBatch(const Options& options) {
   return same ? absl::OkStatus() : UsageError("--global-batch and -b: choose one");
 }
 
+// Every rank of data parallelism runs the whole step of one card, which is where plans are looked for.
+absl::Status CheckPlannedLayout(const Options& options) {
+  if (options.command != "plan") return absl::OkStatus();
+  const RankLayout& layout = options.workload.layout;
+  if (IsPipeline(layout) || IsTensorParallel(layout)) {
+    return UsageError("plans for --tp and --pipeline are not worked out yet: no rank of them runs the whole model",
+                      {"try: onnx-mem plan MODEL -b 8 --fsdp 8   # also --hsdp, --ddp and --zero1"});
+  }
+  if (options.plan_request.offload) {
+    return UsageError("--offload is about a step on one card", {"way out: the same without --offload"});
+  }
+  if (layout.data == DataParallel::kFsdp && options.plan_request.granularity == Granularity::kCall) {
+    return UsageError("segments of calls cross units of FSDP", {"try: ... --granularity module"});
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void SettleLayout(Options& options) {
@@ -245,10 +262,7 @@ absl::Status CheckLayout(const Options& options) {
   if (options.workload.mode != Mode::kTraining || options.runtime == Runtime::kOnnxruntime) {
     return UsageError("steps over several cards are about training", {"try: ... --mode train"});
   }
-  if (options.command == "plan") {
-    return UsageError("a plan is found for one card",
-                      {"try: onnx-mem plan MODEL -o plan.json", "then: onnx-mem MODEL --fsdp 8 --plan plan.json"});
-  }
+  RETURN_IF_ERROR(CheckPlannedLayout(options));
   const bool fsdp = layout.data == DataParallel::kFsdp;
   const bool of_fsdp =
       layout.reshard != Reshard::kDefault || layout.unsharded_type || layout.reduce_type || layout.host;

@@ -131,6 +131,13 @@ class AnswerProof {
 
 }  // namespace
 
+Diagnostic PlanOverLimitNote(bool another_is_chosen) {
+  return {.code = Code::kPlanOverLimit,
+          .severity = Severity::kWarning,
+          .message = another_is_chosen ? "the given plan does not keep the limits: another one is chosen"
+                                       : "the given plan does not keep the limits"};
+}
+
 absl::Status ProveAnswer(const PlanRequest& request, const Accountant& accountant, Prover& prover, const Exact& exact,
                          PlanAnswer& answer) {
   std::optional<DeviceBound> device;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "analyzer/graph/diagnostic.h"
 #include "planner/measure/accountant.h"
 #include "planner/measure/plan.h"
 #include "planner/search/exact.h"
@@ -14,6 +15,9 @@ namespace onnx_mem {
 
 // The class of an answer that holds whatever runs again, and when.
 inline constexpr std::string_view kAnySchedule = "all schedules with this backward order";
+
+// The given plan is none that answers.
+Diagnostic PlanOverLimitNote(bool another_is_chosen);
 
 // `answer` has its plans and the chosen one. Fills minimum, bounds, optimality, gaps and the status of an answer
 // without a plan. Errors: those of Prover::BoundFor.

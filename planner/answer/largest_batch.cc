@@ -53,7 +53,8 @@ class BatchFinder {
     LargestBatch largest;
     ASSIGN_OR_RETURN(largest.without_plan, Largest(0, [&](int64_t batch) { return FitsAsItIs(batch); }));
     ASSIGN_OR_RETURN(largest.batch, Largest(largest.without_plan, [&](int64_t batch) { return FitsWithPlan(batch); }));
-    if (largest.batch >= kMostBatch) return largest;
+    // Nothing is proven of a rank's step.
+    if (largest.batch >= kMostBatch || IsSpread(workload_.layout)) return largest;
     ASSIGN_OR_RETURN(const int64_t in_class,
                      Largest(largest.batch, [&](int64_t batch) { return IsPossibleInClass(batch); }));
     if (in_class < kMostBatch) largest.class_bound = in_class;

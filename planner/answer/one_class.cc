@@ -20,6 +20,7 @@
 #include "planner/measure/effort.h"
 #include "planner/measure/moves.h"
 #include "planner/measure/profile.h"
+#include "planner/measure/unit_borders.h"
 #include "planner/search/curve.h"
 #include "planner/search/exact.h"
 #include "planner/search/front.h"
@@ -105,13 +106,14 @@ class ModelPlanner {
     return OfThePlans(FindCandidates(accountant_.lowered(), request_.granularity));
   }
 
-  // Without those that overlap what the user's code checkpoints already.
+  // Without those that overlap what the user's code checkpoints already, or cross units of FSDP.
   absl::StatusOr<CandidateSet> OfThePlans(CandidateSet set) const {
     ASSIGN_OR_RETURN(const std::vector<eager::NodeRange> own,
                      SegmentRanges(accountant_.lowered().graph, accountant_.workload().run));
     std::erase_if(set.list, [&](const Candidate& c) {
-      return std::any_of(own.begin(), own.end(),
-                         [&](const auto& range) { return range.first <= c.last && c.first <= range.last; });
+      return !KeepsUnits(c.segment, request_.units) || std::any_of(own.begin(), own.end(), [&](const auto& range) {
+        return range.first <= c.last && c.first <= range.last;
+      });
     });
     return set;
   }
@@ -157,11 +159,7 @@ class ModelPlanner {
   void NoteGiven(PlanAnswer& answer) const {
     const ModulePlan* chosen = Chosen(answer);
     if (request_.given.empty() || (chosen != nullptr && chosen->method == "given")) return;
-    answer.diagnostics.push_back({.code = Code::kPlanOverLimit,
-                                  .severity = Severity::kWarning,
-                                  .message = chosen == nullptr
-                                                 ? "the given plan does not keep the limits"
-                                                 : "the given plan does not keep the limits: another one is chosen"});
+    answer.diagnostics.push_back(PlanOverLimitNote(chosen != nullptr));
   }
 
   void Note(const CandidateSet& candidates) {

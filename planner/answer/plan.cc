@@ -10,6 +10,7 @@
 #include "analyzer/graph/status_macros.h"
 #include "planner/answer/answer_proof.h"
 #include "planner/answer/one_class.h"
+#include "planner/answer/rank_plans.h"
 #include "planner/measure/accountant.h"
 #include "planner/measure/effort.h"
 #include "planner/search/curve.h"
@@ -55,7 +56,7 @@ class Searches {
       all.negligible = true;
       ASSIGN_OR_RETURN(answer, With(all));
     }
-    if (!answer.chosen && !request_.plans_alone && !hopeless) {
+    if (!answer.chosen && !request_.plans_alone && !request_.for_finer && !hopeless) {
       PlanRequest finer = request_;
       finer.granularity = Granularity::kOp;
       finer.given.clear();
@@ -90,6 +91,13 @@ class Searches {
   Prover& prover_;
 };
 
+absl::StatusOr<PlanAnswer> PlanOneCardStep(const PlanRequest& request, Accountant& accountant) {
+  const bool any_schedule = !request.plans_alone && !request.for_finer;
+  ASSIGN_OR_RETURN(Prover prover, Prover::Create(accountant, request.cost_line, request.budget_line, any_schedule));
+  Searches searches(request, accountant, prover);
+  return request.granularity == Granularity::kModule ? searches.Modules() : searches.Finer();
+}
+
 }  // namespace
 
 std::vector<std::string> MethodNames() {
@@ -101,11 +109,9 @@ std::vector<std::string> MethodNames() {
 
 absl::StatusOr<PlanAnswer> PlanModel(Study& study, const Workload& workload, const PlanRequest& request) {
   RETURN_IF_ERROR(CheckMethod(request.method));
+  if (IsSpread(workload.layout)) return PlanRanks(study, workload, request, PlanOneCardStep);
   ASSIGN_OR_RETURN(Accountant accountant, Accountant::Create(study, workload, request.clock, request.cost_line));
-  ASSIGN_OR_RETURN(Prover prover,
-                   Prover::Create(accountant, request.cost_line, request.budget_line, !request.plans_alone));
-  Searches searches(request, accountant, prover);
-  return request.granularity == Granularity::kModule ? searches.Modules() : searches.Finer();
+  return PlanOneCardStep(request, accountant);
 }
 
 }  // namespace onnx_mem

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "planner/code/emit_pytorch.h"
+#include "planner/code/rank_setup.h"
 
 namespace onnx_mem {
 namespace {
@@ -21,10 +22,11 @@ void AddKeep(const Segment& segment, nlohmann::ordered_json& entry) {
 
 }  // namespace
 
-std::string EmitPlanJson(const ModelInfo& info, const ModulePlan& plan) {
+std::string EmitPlanJson(const ModelInfo& info, const ModulePlan& plan, const std::optional<SpreadPlan>& spread) {
   nlohmann::ordered_json document;
   document["model"] = info.path.substr(info.path.rfind('/') + 1);
   document["label"] = plan.label;
+  if (spread) document["layout"] = TextOf(spread->layout);
   document["peak_bytes"] = plan.measured.peak_bytes;
   document["device_bytes"] = plan.measured.device_bytes;
   document["recompute_flops"] = plan.measured.recompute_flops;

@@ -13,6 +13,7 @@
 #include "planner/code/keep_table.h"
 #include "planner/code/name_patterns.h"
 #include "planner/code/python_text.h"
+#include "planner/code/rank_setup.h"
 #include "planner/code/wrapping.h"
 
 namespace onnx_mem {
@@ -27,6 +28,18 @@ constexpr std::string_view kUsage = R"py(#
 
 constexpr std::string_view kImport = R"py(#
 #     plan.apply_plan(model)        # once, before the first step; onnx_mem.restore(model) takes it off
+import onnx_mem
+
+)py";
+
+constexpr std::string_view kUsageOfRank = R"py(#
+#     import plan
+#     model, optimizer = plan.set_up(model, torch.optim.Adam, lr=1e-3)    # once, on each rank
+#
+)py";
+
+constexpr std::string_view kImportOfRank = R"py(#
+#     model, optimizer = set_up(model, torch.optim.Adam, lr=1e-3)    # once, on each rank
 import onnx_mem
 
 )py";
@@ -79,6 +92,17 @@ std::string MadeForText(const ModelInfo& info, const MadeFor& made_for) {
                       info.producer.empty() ? "" : absl::StrCat(", a model of ", Comment(info.producer)), ".\n");
 }
 
+std::string_view UsageOf(CodeForm form, bool spread) {
+  if (form == CodeForm::kAlone) return spread ? kUsageOfRank : kUsage;
+  return spread ? kImportOfRank : kImport;
+}
+
+std::string SpreadText(const MadeFor& made_for) {
+  if (!made_for.spread) return "";
+  return absl::StrCat("# Spread as --", Comment(TextOf(made_for.spread->layout)), ": bytes are those of ",
+                      made_for.spread->whose, ".\n");
+}
+
 std::string Header(const ModelInfo& info, const Measured& baseline, const ModulePlan& plan, const MadeFor& made_for) {
   std::string bound;
   for (const auto& [name, value] : info.bound_dims) absl::StrAppend(&bound, ", ", name, " = ", value);
@@ -93,7 +117,7 @@ std::string Header(const ModelInfo& info, const Measured& baseline, const Module
                                       "on %s.\n",
                                       Thousands(plan.measured.recompute_flops), 100 * plan.measured.flops_slowdown,
                                       100 * plan.measured.time_slowdown, made_for.card),
-                      MadeForText(info, made_for),
+                      MadeForText(info, made_for), SpreadText(made_for),
                       plan.settings.empty()
                           ? ""
                           : absl::StrFormat("# Run it with %s in the environment: the plan was measured with\n"
@@ -241,7 +265,7 @@ absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo&
   EmittedCode code;
   code.text = Header(info, baseline, plan, made_for);
   Append(code.text, parts.left_out);
-  Append(code.text, form == CodeForm::kAlone ? kUsage : kImport);
+  Append(code.text, UsageOf(form, made_for.spread.has_value()));
   const std::string wrapper = WrapperOf(lowered);
   absl::StrAppend(&code.text, "EXPORT_WRAPPER = ", Quoted(wrapper.empty() ? "" : wrapper + "."), "\n");
   absl::StrAppend(&code.text, "SETTINGS = ", DictOf(plan.settings), "\n");
@@ -249,6 +273,9 @@ absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo&
   if (!keep.empty()) absl::StrAppend(&code.text, "KEEP = {\n", keep, "}\n");
   absl::StrAppend(&code.text, "PLAN = [\n", EntriesText(parts.entries), "]\n\n\n");
   Append(code.text, form == CodeForm::kAlone ? kApplyPlan : kApplyImported);
+  const std::string setup = made_for.spread ? RankSetup(*made_for.spread) : "";
+  if (form == CodeForm::kImports && made_for.spread) absl::StrAppend(&code.text, "\n\n", setup);
+  if (form == CodeForm::kAlone) absl::StrAppend(&code.text, setup, setup.empty() ? "" : "\n\n");
   if (form == CodeForm::kAlone) Append(code.text, kAppliedCode);
   if (parts.left_out_count > 0) {
     code.diagnostics.push_back(

@@ -40,6 +40,7 @@ struct MadeFor {
   std::string optimizer;
   std::optional<int64_t> budget_bytes = {};
   BudgetLine budget_line = BudgetLine::kDevice;
+  std::optional<SpreadPlan> spread = {};  // over several cards: what a rank sets up
 };
 
 enum class CodeForm { kImports, kAlone };
@@ -49,7 +50,8 @@ absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo&
                                         const ModulePlan& plan, const MadeFor& made_for, CodeForm form);
 
 // The same plan as a file for `onnx-mem MODEL --plan FILE`.
-std::string EmitPlanJson(const ModelInfo& info, const ModulePlan& plan);
+std::string EmitPlanJson(const ModelInfo& info, const ModulePlan& plan,
+                         const std::optional<SpreadPlan>& spread = std::nullopt);
 
 }  // namespace onnx_mem
 

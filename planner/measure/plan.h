@@ -15,6 +15,7 @@
 #include "analyzer/allocators/allocator.h"
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/devices/roofline.h"
+#include "analyzer/run/layout.h"
 #include "analyzer/run/run.h"
 #include "analyzer/runtimes/figures.h"
 #include "analyzer/study/study.h"
@@ -46,6 +47,7 @@ struct PlanRequest {
       0;  // enactments; the same limit gives the same plans on any machine; 0: by the model's size
   const std::atomic<bool>* stop = nullptr;  // set by who wants what has been found so far; outlives the request
   std::vector<Segment> given = {};  // a plan to choose where it keeps the limits, and to show on the curve; empty: none
+  std::vector<std::string> units = {};  // of fully_shard, but for the root: segments lie inside one (unit_borders.h)
 };
 
 // What the accountant measures of one choice of segments: peaks of the steady step without their ranges, and costs.
@@ -95,6 +97,14 @@ struct AnySchedule {
   bool optimal = false;
 };
 
+// A step over several cards: what the plan's bytes are of, and what a rank sets up with it.
+struct SpreadPlan {
+  RankLayout layout;
+  int64_t micro_batches = 1;
+  std::string whose;               // "rank 0 of 8, which needs most"
+  std::vector<std::string> units;  // of fully_shard, but for the root
+};
+
 struct PlanAnswer {
   PlanStatus status = PlanStatus::kFeasible;
   Measured baseline;  // nothing checkpointed
@@ -136,7 +146,8 @@ struct PlanAnswer {
   std::optional<OnSuchACard> on_such_a_card;
   // Without an answer: the cheapest plan whose blocks alone would be within the budget, and what it takes.
   std::optional<ModulePlan> fits_but_fragments;
-  int64_t context_bytes = 0;  // of CUDA, within all device bytes
+  int64_t context_bytes = 0;         // of CUDA, within all device bytes
+  std::optional<SpreadPlan> spread;  // unset on one card
   // Without a plan of whole modules: the one that selective checkpointing has, else the least that it reaches.
   std::optional<ModulePlan> with_op;
   std::vector<Diagnostic> diagnostics;

@@ -197,6 +197,7 @@ class Plan(Answer):
       beside: for a model of transformers with a budget, what its own switch takes.
       verdict: of the chosen plan: the worst of its budget and of all cards.
       gpus: each with the step "as_it_is" and "planned".
+      layout: of a step over several cards, such as "fsdp 8"; bytes are those of `rank`, segments lie inside `units`.
     """
     status: str | None = None
     verdict: Verdict | None = None
@@ -205,6 +206,9 @@ class Plan(Answer):
     minimum_bytes: int | None = None
     baseline: Baseline = _dict()
     planned_interval_bytes: list[int] | None = None
+    layout: str | None = None
+    rank: str | None = None
+    units: list[str] = _list()
     chosen: int | None = None
     plans: list[PlanRow] = _list()
     code: str = dataclasses.field(default="", repr=False)

@@ -41,15 +41,17 @@ def record(tmp_path_factory):
     return onnx_mem.export(worker.model(), (x,), folder / "model.eager", precisions=("bf16",))
 
 
-def measured(name, world, folder):
-    store = folder / f"{name}.store"
+def measured(name, world, folder, code=None):
+    """[(bytes alive at the peak, what the gradients are)] by rank."""
+    store = folder / f"{name}.{'planned' if code else 'plain'}.store"
     command = [sys.executable, str(HERE / "ranks" / "worker.py"), name]
-    ranks = [subprocess.Popen([*command, str(rank), str(world), str(store)], stdout=subprocess.PIPE,
+    more = [str(store), *([str(code)] if code else [])]
+    ranks = [subprocess.Popen([*command, str(rank), str(world), *more], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True) for rank in range(world)]
     outputs = [rank.communicate(timeout=300)[0] for rank in ranks]
     lines = [[line for line in out.splitlines() if line.startswith("peak ")] for out in outputs]
     assert all(lines), outputs
-    return [int(line[0].split()[1]) for line in lines]
+    return [(int(line[0].split()[1]), line[0].split()[3]) for line in lines]
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
@@ -57,7 +59,7 @@ def test_a_rank_has_alive_what_is_predicted(program, record, name, tmp_path):
     world, options = CONFIGURATIONS[name]
     options = [option.replace("PLAN", str(pathlib.Path(record).parent / "plan.json")) for option in options]
     batch = str(worker.BATCH.get(name, 4))
-    for rank, bytes_alive in enumerate(measured(name, world, tmp_path)):
+    for rank, (bytes_alive, _) in enumerate(measured(name, world, tmp_path)):
         command = [program, str(record), "-m", "train", "-b", batch, "--loss", "cross-entropy", "--rank", str(rank),
                    "-f", "json", *options]
         answer = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -65,3 +67,22 @@ def test_a_rank_has_alive_what_is_predicted(program, record, name, tmp_path):
         predicted = json.loads(answer.stdout)["runs"][0]["training"]["peak_bytes"]
         known = MESH.get(name, 0) + STATISTICS.get(name, 0)
         assert bytes_alive == predicted + known, f"rank {rank} of {world}"
+
+
+@pytest.mark.parametrize("layout", ["fsdp", "ddp", "zero1"])
+def test_a_plan_for_ranks_gives_equal_gradients_within_its_promise(program, record, layout, tmp_path):
+    name = f"plan-{layout}"
+    ranks = f"2:{UNITS}" if layout == "fsdp" else "2"
+    plan = [program, "plan", str(record), "-b", str(worker.BATCH[name]), "--loss", "cross-entropy",
+            f"--{layout}", ranks, "--granularity", "module", "--budget", "80%", "--budget-on", "live"]
+    answer = json.loads(subprocess.run([*plan, "-f", "json"], capture_output=True, text=True, check=True).stdout)
+    chosen = next(p for p in answer["plans"] if p["id"] == answer["chosen"])
+    assert chosen["segments"] and chosen["peak_bytes"] <= answer["budget_bytes"]
+    code = tmp_path / "plan.py"
+    emit = [*plan, "--emit", "pytorch", "--self-contained"]
+    code.write_text(subprocess.run(emit, capture_output=True, text=True, check=True).stdout)
+    plain, planned = measured(name, 2, tmp_path), measured(name, 2, tmp_path, code)
+    assert [gradients for _, gradients in planned] == [gradients for _, gradients in plain]
+    worst = max(bytes_alive for bytes_alive, _ in planned)
+    assert worst == chosen["peak_bytes"] + MESH.get(layout, 0)
+    assert max(bytes_alive for bytes_alive, _ in plain) == answer["baseline"]["peak_bytes"] + MESH.get(layout, 0)

@@ -1,6 +1,7 @@
 // The part of a report on checkpoint plans in JSON, as the contract has it.
 #include <algorithm>
 
+#include "planner/code/rank_setup.h"
 #include "report/analyze/json_parts.h"
 #include "report/plan/plan_report.h"
 
@@ -187,10 +188,18 @@ void WriteOffers(JsonWriter& json, const PlanPart& part) {
   }
 }
 
+// Of a step over several cards: all bytes are those of one rank.
+void WriteSpread(JsonWriter& json, const PlanAnswer& answer) {
+  if (!answer.spread) return;
+  json.Add({{"layout", TextOf(answer.spread->layout)}, {"rank", answer.spread->whose}});
+  json.Key("units").Texts(answer.spread->units, Layout::kLines);
+}
+
 }  // namespace
 
 void WritePlan(JsonWriter& json, const PlanPart& part) {
   WriteBaseline(json, part.answer);
+  WriteSpread(json, part.answer);
   WriteRequest(json, part);
   WriteBounds(json, part.answer);
   WriteSearch(json, part.answer);

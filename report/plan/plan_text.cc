@@ -62,7 +62,8 @@ std::string ChosenText(const PlanPart& part, const Screen& screen) {
 
 // The chosen plan, and below it what would be cheaper: with another setting, on a card of the budget's size.
 std::string AnswerText(const PlanPart& part, const Screen& screen) {
-  return ChosenText(part, screen) + NeedsText(part, screen) + SettingText(part, screen) + CardText(part, screen);
+  return ChosenText(part, screen) + RanksText(part, screen) + NeedsText(part, screen) + SettingText(part, screen) +
+         CardText(part, screen);
 }
 
 // Rows of the curve to show: the first, the last, the chosen one, and the rest evenly; plans of custom that are beaten

@@ -172,6 +172,15 @@ std::string NotSearchedText(const PlanPart& part, const Screen& screen) {
                   screen);
 }
 
+std::string RanksText(const PlanPart& part, const Screen& screen) {
+  if (!part.answer.spread) return "";
+  const SpreadPlan& spread = *part.answer.spread;
+  return Sentence(absl::StrCat("Per rank: bytes are those of ", spread.whose,
+                               spread.units.empty() ? "" : "; segments lie inside FSDP's units",
+                               "; times are without communication"),
+                  screen);
+}
+
 std::string NeedsText(const PlanPart& part, const Screen& screen) {
   const ModulePlan* plan = Chosen(part.answer);
   if (plan == nullptr || plan->settings.empty()) return "";
@@ -228,6 +237,10 @@ std::string LadderText(const PlanPart& part, const Screen& screen) {
 std::string ProofText(const PlanPart& part, const Screen& screen) {
   const PlanAnswer& answer = part.answer;
   if (!answer.chosen || answer.plans[*answer.chosen].segments.empty()) return "";
+  if (answer.spread) {  // the bounds are of a step on one card
+    return Sentence("The cheapest plan found. That none is cheaper is not proven for a step over several cards.",
+                    screen);
+  }
   const std::string within = part.request.budget_bytes ? "the budget" : "its memory";
   const bool time = part.request.cost_line == CostLine::kTime;
   std::string text;

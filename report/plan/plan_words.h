@@ -22,6 +22,8 @@ std::string TitleLine(std::string_view text, const Screen& screen);
 
 // Paragraphs, each with its last newline; "" where there is nothing to say.
 std::string NoPlanText(const PlanPart& part, const Screen& screen);
+// Whose bytes those of a step over several cards are.
+std::string RanksText(const PlanPart& part, const Screen& screen);
 // What the chosen plan needs of the environment.
 std::string NeedsText(const PlanPart& part, const Screen& screen);
 // The plan that the caching allocator's other setting allows, and the option that chooses it.

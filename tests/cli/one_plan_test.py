@@ -3,8 +3,8 @@ and the file of -o name the same segments and settings; --plan with any of these
 with the same exit status.
 
 usage: one_plan_test.py PROGRAM MODEL...     three budgets each, the last one with expandable segments
+       one_plan_test.py --ranks PROGRAM MODEL...     one budget for each of some layouts: bytes are those of a rank
 """
-import itertools
 import json
 import pathlib
 import re
@@ -12,7 +12,8 @@ import subprocess
 import sys
 import tempfile
 
-SHARES = (0.7, 0.4, 0.2)    # of the way from the least that a plan takes to the step without one
+LAYOUTS = (["--fsdp", "4"], ["--hsdp", "2x4", "--fsdp-dtype", "bf16"], ["--ddp", "4", "--ddp-bucket-view"],
+           ["--zero1", "4", "--accumulate", "2"])
 EFFORT = ["--iterations", "12"]
 CODE = "# The code below is the same for every plan"
 
@@ -113,31 +114,38 @@ def check_case(program, model, words, allocator, budget, folder):
     return wrong
 
 
-def check(program, model, folder):
+def check(program, model, folder, layout=None):
     """(cases with a plan, what is wrong)."""
     words = ["-b", "8"]
     base = [program, "plan", model]
     if subprocess.run([*base, *words, "--method", "none", "-q"], capture_output=True, check=False).returncode > 1:
         words += ["-d", "seq=64"]
+    words += layout or []
     answer = json.loads(ran(*base, *words, *EFFORT, "--format", "json")[0])
+    if layout and layout[0].strip("-") not in answer["layout"]:
+        return 0, [f"{' '.join(layout)}: the layout of the report is {answer['layout']!r}"]
     least = min(p["device_bytes"] for p in answer["plans"])
     top = answer["baseline"]["device_bytes"]
     cases, wrong = 0, []
-    for share, allocator in itertools.zip_longest(SHARES, ([], [], ["--allocator", "expandable"])):
+    # Of the way from the least that a plan takes to the step without one.
+    shares = [(0.7, []), (0.4, []), (0.2, ["--allocator", "expandable"])]
+    for share, allocator in shares[1:2] if layout else shares:
         budget = int(least + share * (top - least))
         found = check_case(program, model, words, allocator, budget, folder)
         cases += found is not None
-        wrong += [f"budget {budget:,}: {line}" for line in found or []]
+        wrong += [f"{' '.join(layout or [])} budget {budget:,}: {line}" for line in found or []]
     return cases, wrong
 
 
 def main():
-    program, models = sys.argv[1], sys.argv[2:]
+    ranks = sys.argv[1] == "--ranks"
+    program, *models = sys.argv[2 if ranks else 1:]
     failed = cases = 0
     for model in models:
         with tempfile.TemporaryDirectory() as folder:
-            planned, wrong = check(program, model, pathlib.Path(folder))
-        cases += planned
+            found = [check(program, model, pathlib.Path(folder), layout) for layout in (LAYOUTS if ranks else (None,))]
+        wrong = [line for _, lines in found for line in lines]
+        cases += sum(planned for planned, _ in found)
         if wrong:
             failed += 1
             print(pathlib.Path(model).name, *wrong[:12], sep="\n    ")

@@ -1,8 +1,12 @@
 """One rank of several, on the CPU with gloo: the peak of what torch has alive in the second of two steps.
 
-    worker.py CONFIGURATION RANK WORLD STORE    # prints bytes; test_ranks.py starts it"""
+    worker.py CONFIGURATION RANK WORLD STORE [CODE]    # prints bytes and gradients; test_ranks.py starts it
+
+CODE: what `onnx-mem plan --emit pytorch --self-contained` printed, whose set_up is called in place of ours."""
 from __future__ import annotations
 
+import hashlib
+import pathlib
 import sys
 import weakref
 from typing import Any
@@ -16,7 +20,7 @@ from torch.utils._pytree import tree_leaves
 VOCABULARY, WIDTH, TOKENS = 512, 64, 32
 # With --tp the peak is to be in backward: foreach refuses lists that mix DTensors and tensors, so that there are two
 # groups of parameters, which onnx-mem does not know.
-BATCH = {"tp": 32, "fsdp-tp": 32}
+BATCH = {"tp": 32, "fsdp-tp": 32, "plan-fsdp": 32, "plan-ddp": 32, "plan-zero1": 32}
 
 
 class Block(nn.Module):
@@ -94,6 +98,8 @@ def spread(name: str, m: nn.Module, world: int) -> tuple[nn.Module, Any]:
         def zero(ps: Any) -> Any:
             return ZeroRedundancyOptimizer(ps, optimizer_class=torch.optim.Adam, foreach=True)
         return DistributedDataParallel(m), zero
+    if name == "ddp":
+        return DistributedDataParallel(m), adam
     if name in ("fsdp", "fsdp-bf16"):
         mesh = init_device_mesh("cpu", (world,))
         return shard(m, mesh, torch.bfloat16 if name == "fsdp-bf16" else None), adam
@@ -104,18 +110,36 @@ def spread(name: str, m: nn.Module, world: int) -> tuple[nn.Module, Any]:
     return (shard(m, mesh["data"]) if name == "fsdp-tp" else m), adam
 
 
-def run(name: str, world: int) -> int:
+def set_up_by(code: str, m: nn.Module) -> tuple[nn.Module, Any]:
+    scope: dict[str, Any] = {}
+    exec(compile(pathlib.Path(code).read_text().replace('"cuda"', '"cpu"'), code, "exec"), scope)
+    return scope["set_up"](m, torch.optim.Adam, foreach=True)
+
+
+def gradients(m: nn.Module) -> str:
+    """Of this rank, bit by bit."""
+    own = [getattr(p.grad, "_local_tensor", p.grad) for p in m.parameters()]
+    return hashlib.sha256(b"".join(g.contiguous().numpy().tobytes() for g in own if g is not None)).hexdigest()
+
+
+def run(name: str, world: int, code: str | None) -> tuple[int, str]:
     torch.manual_seed(0)
     with Live() as live:
         m = model()
         live.see(list(m.parameters()))
-        wrapped, optimizer_of = spread(name, m, world)
-        groups: dict[bool, list[nn.Parameter]] = {}
-        for p in wrapped.parameters():
-            groups.setdefault(hasattr(p, "_local_tensor"), []).append(p)
-        optimizer = optimizer_of([{"params": ps} for ps in groups.values()])
+        if code is not None:
+            wrapped, optimizer = set_up_by(code, m)
+        else:
+            wrapped, optimizer_of = spread(name.removeprefix("plan-"), m, world)
+            groups: dict[bool, list[nn.Parameter]] = {}
+            for p in wrapped.parameters():
+                groups.setdefault(hasattr(p, "_local_tensor"), []).append(p)
+            optimizer = optimizer_of([{"params": ps} for ps in groups.values()])
         x = torch.zeros(BATCH.get(name, 4), TOKENS, dtype=torch.int64)
         target = torch.zeros(x.numel(), dtype=torch.int64)
+        if name.startswith("plan-"):  # whose gradients are compared
+            x = torch.arange(x.numel()).reshape(x.shape) % VOCABULARY
+            target = (x.flatten() + 1) % VOCABULARY
         for _ in range(2):
             optimizer.zero_grad()
             live.peak = 0
@@ -123,13 +147,14 @@ def run(name: str, world: int) -> int:
             loss = nn.functional.cross_entropy(y.flatten(0, 1), target)
             loss.backward()
             optimizer.step()
-        return live.peak
+        return live.peak, gradients(wrapped)
 
 
 if __name__ == "__main__":
     configuration, rank, world, store = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
     torch.set_num_threads(1)
     dist.init_process_group("gloo", store=dist.FileStore(store, world), rank=rank, world_size=world)
-    print("peak", run(configuration, world), flush=True)
+    peak, digest = run(configuration, world, sys.argv[5] if len(sys.argv) > 5 else None)
+    print(f"peak {peak} gradients {digest}", flush=True)
     dist.barrier()
     dist.destroy_process_group()

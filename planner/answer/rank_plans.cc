@@ -1,0 +1,210 @@
+#include "planner/answer/rank_plans.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/graph/status_macros.h"
+#include "analyzer/parallel/data_parallel.h"
+#include "analyzer/parallel/fsdp_units.h"
+#include "analyzer/parallel/rank_note.h"
+#include "analyzer/parallel/step_facts.h"
+#include "planner/answer/answer_proof.h"
+#include "planner/code/describe.h"
+#include "planner/measure/unit_borders.h"
+#include "planner/search/curve.h"
+
+namespace onnx_mem {
+namespace {
+
+// What a rank has beside the step of one card depends on where its peak is, and so on the plan: a second search knows
+// it of a plan near the budget.
+constexpr int kMostSearches = 2;
+
+Workload OnOneCard(Workload workload) {
+  workload.run = EnactedRun(std::move(workload.run), workload.layout);
+  workload.layout = RankLayout();
+  return workload;
+}
+
+std::vector<Segment> SegmentsOf(const ModulePlan& plan) {
+  std::vector<Segment> segments;
+  for (const PlannedSegment& planned : plan.segments) segments.push_back(planned.segment);
+  return segments;
+}
+
+// Modules of fully_shard but for the root; none where nothing is sharded.
+absl::StatusOr<std::vector<std::string>> UnitNames(const Enacted& enacted, const RankLayout& layout) {
+  std::vector<std::string> names;
+  if (layout.data != DataParallel::kFsdp) return names;
+  ASSIGN_OR_RETURN(const std::vector<FsdpUnit> units, UnitsOf(FactsOf(enacted), layout, /*rank=*/0));
+  for (const FsdpUnit& unit : units) {
+    if (!unit.module.empty()) names.push_back(unit.module);
+  }
+  return names;
+}
+
+absl::Status CheckGiven(const std::vector<Segment>& given, const std::vector<std::string>& units) {
+  for (const Segment& segment : given) {
+    if (KeepsUnits(segment, units)) continue;
+    const std::vector<std::string>& names = segment.modules.empty() ? segment.nodes : segment.modules;
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadPlan,
+                       absl::StrCat("the segment ", absl::StrJoin(names, ", "), " crosses units of FSDP"),
+                       {"why: a unit's parameters are gathered where it is called; PyTorch refuses such a segment"});
+  }
+  return absl::OkStatus();
+}
+
+class RankPlanner {
+ public:
+  // `ranks`: of the step as it is spread; `card`: of the step that each rank runs. All outlive this.
+  RankPlanner(const PlanRequest& request, const Accountant& ranks, Accountant& card, const PlanOneCard& plan_one_card)
+      : request_(request), ranks_(ranks), card_(card), plan_one_card_(plan_one_card) {}
+
+  absl::StatusOr<PlanAnswer> Plan(std::vector<std::string> units) {
+    PlanRequest search = SearchOf(units);
+    PlanAnswer answer;
+    int64_t beside = BytesOn(request_.budget_line, ranks_.baseline_figures()) - card_.baseline_figures().peak_bytes;
+    for (int i = 0; i < kMostSearches; ++i) {
+      if (request_.budget_bytes) search.budget_bytes = std::max<int64_t>(0, *request_.budget_bytes - beside);
+      ASSIGN_OR_RETURN(answer, plan_one_card_(search, card_));
+      RETURN_IF_ERROR(MeasureAll(std::move(answer.plans)));
+      const int64_t there = BesideNearBudget();
+      if (!request_.budget_bytes || there == beside) break;
+      beside = there;
+    }
+    Fill(answer);
+    answer.spread = SpreadPlan{ranks_.workload().layout, ranks_.workload().run.accumulate, "", std::move(units)};
+    return answer;
+  }
+
+ private:
+  struct Found {
+    ModulePlan plan;  // measured on the rank
+    int64_t card_bytes = 0;
+  };
+
+  template <class Figures>
+  static int64_t BytesOn(BudgetLine line, const Figures& figures) {
+    return line == BudgetLine::kDevice ? figures.device_bytes : figures.peak_bytes;
+  }
+
+  PlanRequest SearchOf(const std::vector<std::string>& units) const {
+    PlanRequest search = request_;
+    search.budget_line = BudgetLine::kLive;
+    search.max_slowdown.reset();
+    search.for_finer = true;
+    search.units = units;
+    search.time_limit_s /= kMostSearches;
+    return search;
+  }
+
+  absl::Status MeasureAll(std::vector<ModulePlan> plans) {
+    for (ModulePlan& plan : plans) {
+      const std::vector<Segment> segments = SegmentsOf(plan);
+      const bool known = std::any_of(found_.begin(), found_.end(), [&](const Found& other) {
+        return SegmentsOf(other.plan) == segments && (other.plan.method == "given") == (plan.method == "given");
+      });
+      if (known) continue;
+      const int64_t card_bytes = plan.measured.peak_bytes;
+      RETURN_IF_ERROR(Measure(segments, plan.measured));
+      plan.dominated = false;
+      found_.push_back({std::move(plan), card_bytes});
+    }
+    return absl::OkStatus();
+  }
+
+  // Bytes of the rank in place of those of one card.
+  absl::Status Measure(const std::vector<Segment>& segments, Measured& measured) {
+    if (segments.empty()) {
+      static_cast<PeakFigures&>(measured) = ranks_.baseline_figures();
+      return absl::OkStatus();
+    }
+    ASSIGN_OR_RETURN(const Enacted enacted, card_.Enact(segments));
+    ASSIGN_OR_RETURN(const RunFigures figures, TrainingFigures(enacted, ranks_.workload()));
+    static_cast<PeakFigures&>(measured) = figures;
+    return absl::OkStatus();
+  }
+
+  // Of the cheapest plan within the budget, else of the one that takes least.
+  int64_t BesideNearBudget() const {
+    const auto bytes = [&](const Found& found) { return BytesOn(request_.budget_line, found.plan.measured); };
+    const auto cost = [&](const Found& found) { return CostOn(request_.cost_line, found.plan.measured); };
+    const auto fits = [&](const Found& found) { return bytes(found) <= request_.budget_bytes.value_or(0); };
+    const auto best = std::min_element(found_.begin(), found_.end(), [&](const Found& a, const Found& b) {
+      if (fits(a) != fits(b)) return fits(a);
+      return fits(a) ? cost(a) < cost(b) : bytes(a) < bytes(b);
+    });
+    return bytes(*best) - best->card_bytes;
+  }
+
+  void Fill(PlanAnswer& answer) {
+    answer.plans.clear();
+    for (Found& found : found_) answer.plans.push_back(std::move(found.plan));
+    answer.plans = MakeCurve(std::move(answer.plans), request_.budget_line, request_.cost_line);
+    TellApart(answer.plans);
+    for (const ModulePlan& plan : answer.plans) {
+      if (plan.segments.empty()) answer.baseline = plan.measured;
+    }
+    answer.chosen = Choose(answer.plans, request_);
+    answer.context_bytes = ranks_.LeastDeviceBytes(0);
+    answer.method_results.clear();  // by the budget of one card
+    NoteGiven(answer);
+    FillStatus(answer);
+  }
+
+  // No plan changes the optimizer's own steps, of which the rank has its share.
+  void FillStatus(PlanAnswer& answer) const {
+    const int64_t least = ranks_.optimizer_peak_bytes();
+    answer.minimum_bytes = request_.budget_line == BudgetLine::kDevice ? ranks_.LeastDeviceBytes(least) : least;
+    answer.minimum_why = "the optimizer's step";
+    if (answer.chosen) {
+      const Measured& chosen = answer.plans[*answer.chosen].measured;
+      answer.status = PlanStatus::kFeasible;
+      answer.optimal = CostOn(request_.cost_line, chosen) == 0;
+      if (answer.optimal) answer.optimal_class = kAnySchedule;
+      answer.gap = chosen.slowdown / (1 + chosen.slowdown);  // to no recomputation at all
+      return;
+    }
+    const bool proven = request_.budget_bytes && answer.minimum_bytes > *request_.budget_bytes;
+    answer.status = proven ? PlanStatus::kInfeasible : PlanStatus::kNotFound;
+    if (proven) answer.infeasible_class = kAnySchedule;
+  }
+
+  void NoteGiven(PlanAnswer& answer) const {
+    std::erase_if(answer.diagnostics, [](const Diagnostic& note) { return note.code == Code::kPlanOverLimit; });
+    const ModulePlan* chosen = Chosen(answer);
+    if (request_.given.empty() || (chosen != nullptr && chosen->method == "given")) return;
+    answer.diagnostics.push_back(PlanOverLimitNote(chosen != nullptr));
+  }
+
+  const PlanRequest& request_;
+  const Accountant& ranks_;
+  Accountant& card_;
+  const PlanOneCard& plan_one_card_;
+  std::vector<Found> found_;
+};
+
+}  // namespace
+
+absl::StatusOr<PlanAnswer> PlanRanks(Study& study, const Workload& workload, const PlanRequest& request,
+                                     const PlanOneCard& plan_one_card) {
+  ASSIGN_OR_RETURN(const Accountant ranks, Accountant::Create(study, workload, request.clock, request.cost_line));
+  ASSIGN_OR_RETURN(Accountant card,
+                   Accountant::Create(study, OnOneCard(ranks.workload()), request.clock, request.cost_line));
+  ASSIGN_OR_RETURN(std::vector<std::string> units, UnitNames(card.baseline(), workload.layout));
+  RETURN_IF_ERROR(CheckGiven(request.given, units));
+  ASSIGN_OR_RETURN(PlanAnswer answer, RankPlanner(request, ranks, card, plan_one_card).Plan(std::move(units)));
+  ASSIGN_OR_RETURN(const Shared<LocalStep> step, study.Local(ranks.workload()));
+  answer.spread->whose = RankText(*step, workload.layout);
+  ASSIGN_OR_RETURN(Diagnostic note, RankNote(card.baseline(), *step, workload.layout));
+  answer.diagnostics.push_back(std::move(note));
+  return answer;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,21 @@
+// What a rank does before its first step, as Python: the plan first, then what shards or copies the model, from the
+// inside out, then the optimizer, which sees what the strategy left of the parameters.
+#ifndef ONNX_MEM_PLANNER_CODE_RANK_SETUP_H_
+#define ONNX_MEM_PLANNER_CODE_RANK_SETUP_H_
+
+#include <string>
+
+#include "analyzer/run/layout.h"
+#include "planner/measure/plan.h"
+
+namespace onnx_mem {
+
+// The option that means it: "fsdp 8", "hsdp 2x4:layers\.\d+".
+std::string TextOf(const RankLayout& layout);
+
+// `set_up(model, optimizer_class, **settings)`, which calls apply_plan.
+std::string RankSetup(const SpreadPlan& spread);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_PLANNER_CODE_RANK_SETUP_H_

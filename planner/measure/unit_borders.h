@@ -1,0 +1,19 @@
+// Which segments may be checkpointed where FSDP2 gathers parameters unit by unit.
+#ifndef ONNX_MEM_PLANNER_MEASURE_UNIT_BORDERS_H_
+#define ONNX_MEM_PLANNER_MEASURE_UNIT_BORDERS_H_
+
+#include <string>
+#include <vector>
+
+#include "analyzer/run/run.h"
+
+namespace onnx_mem {
+
+// One whole unit, or modules that lie inside one, the root among them. A unit's hooks gather its parameters where it
+// is called: torch refuses a segment in which several units are called ("hooks of these modules would see the wrong
+// tensors"). `units`: modules of fully_shard but for the root.
+bool KeepsUnits(const Segment& segment, const std::vector<std::string>& units);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_PLANNER_MEASURE_UNIT_BORDERS_H_

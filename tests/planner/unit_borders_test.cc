@@ -1,0 +1,47 @@
+#include "planner/measure/unit_borders.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace onnx_mem {
+namespace {
+
+const std::vector<std::string> kUnits = {"h.0", "h.1", "h.10", "h.1.mlp"};
+
+bool Keeps(std::vector<std::string> modules) {
+  return KeepsUnits({.modules = std::move(modules), .nodes = {}}, kUnits);
+}
+
+TEST(KeepsUnits, AllowsAWholeUnitAndWhatLiesInsideOne) {
+  EXPECT_TRUE(Keeps({"h.0"}));
+  EXPECT_TRUE(Keeps({"h.0.attn"}));
+  EXPECT_TRUE(Keeps({"h.0.ln", "h.0.attn"}));
+  EXPECT_TRUE(Keeps({"h.1.mlp"}));
+  EXPECT_TRUE(Keeps({"h.1.mlp.up", "h.1.mlp.down"}));
+}
+
+TEST(KeepsUnits, CountsTheRootAsOne) {
+  EXPECT_TRUE(Keeps({"head"}));
+  EXPECT_TRUE(Keeps({"norm", "head"}));
+}
+
+TEST(KeepsUnits, RefusesWhatCallsSeveral) {
+  EXPECT_FALSE(Keeps({"h"}));
+  EXPECT_FALSE(Keeps({"h.1"}));  // and the unit inside it
+  EXPECT_FALSE(Keeps({"h.0", "h.10"}));
+  EXPECT_FALSE(Keeps({"h.0.attn", "h.10.attn"}));
+  EXPECT_FALSE(Keeps({"h.1.ln", "h.1.mlp"}));
+  EXPECT_FALSE(Keeps({"h.10", "norm"}));
+}
+
+TEST(KeepsUnits, DoesNotKnowWhoseNodesAre) {
+  const Segment nodes{.modules = {}, .nodes = {"/h.0/Gelu"}};
+  EXPECT_FALSE(KeepsUnits(nodes, kUnits));
+  EXPECT_TRUE(KeepsUnits(nodes, {}));  // the root alone
+}
+
+}  // namespace
+}  // namespace onnx_mem
