@@ -192,7 +192,11 @@ constexpr Alternative kInPlace[] = {{.words = "with --inplace all", .run = Write
 constexpr Alternative kLooseFrozen[] = {{.towards = Towards::kLess, .lowered = FreezeLooseTables}};
 constexpr Alternative kUnread[] = {{.towards = Towards::kMore, .bytes = BytesOfUnread}};
 constexpr Alternative kUnreadBuffers[] = {{.towards = Towards::kMore, .bytes = BytesOfUnreadBuffers}};
-constexpr Alternative kNoCopies[] = {{.lowered = LeaveOutCopies}};
+// With other facts they may lower a peak that they do not move alone.
+constexpr Alternative kNoCopies[] = {
+    {.towards = Towards::kLess, .lowered = LeaveOutCopies},
+    {.lowered = LeaveOutCopies},
+};
 constexpr Alternative kPromoted[] = {{.towards = Towards::kLess, .lowered = PromoteAsRead}};
 constexpr Alternative kIntoBuffers[] = {{.towards = Towards::kLess, .lowered = WriteIntoBuffers}};
 constexpr Alternative kFusedAttention[] = {{.lowered = MakeAttentionRowsDense}};
