@@ -51,6 +51,7 @@ class Bounds {
     PeakBounds bounds{std::min(lowest_, peak_bytes_), std::max(highest_, peak_bytes_)};
     RETURN_IF_ERROR(TakeTogether(less_, bounds));
     RETURN_IF_ERROR(TakeTogether(more_, bounds));
+    bounds.low_bytes = std::max<int64_t>(bounds.low_bytes, 0);  // what is taken off in bytes may be more than there is
     return bounds;
   }
 

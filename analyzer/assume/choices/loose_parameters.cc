@@ -1,6 +1,7 @@
 #include "analyzer/assume/choices/loose_parameters.h"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -29,6 +30,18 @@ bool IsReadLoosely(const FrameworkGraph& graph, TensorId id, int depth = 0) {
 
 bool IsTable(const Tensor& tensor) {
   return std::count_if(tensor.shape.dims.begin(), tensor.shape.dims.end(), [](int64_t dim) { return dim > 1; }) >= 2;
+}
+
+// [n], of which numbers alone are taken: c[0] * x.
+bool IsListOfNumbers(const FrameworkGraph& graph, TensorId id) {
+  const Tensor& tensor = graph.tensors[id];
+  return tensor.shape.rank() == 1 && !tensor.consumers.empty() &&
+         std::all_of(tensor.consumers.begin(), tensor.consumers.end(), [&](NodeId reader) {
+           const FrameworkNode& node = graph.nodes[reader];
+           return IsView(node.op) && std::all_of(node.outputs.begin(), node.outputs.end(), [&](TensorId output) {
+                    return !output.valid() || NumElements(graph.tensors[output].shape) == 1;
+                  });
+         });
 }
 
 bool IsTableOfPositions(const Lowered& lowered, const Tensor& table) {
@@ -76,6 +89,27 @@ void ReadParameter(FrameworkNode& node, Lowered& lowered) {
   node.inputs = {id};
 }
 
+// Trains the stored numbers that stand for no buffer and that `chosen` takes.
+template <typename Chosen>
+bool TrainChosen(Lowered& lowered, const Chosen& chosen) {
+  bool any = false;
+  for (TensorId id(0); lowered.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
+    const Tensor& tensor = lowered.graph.tensors[id];
+    const bool is_stored = tensor.role == TensorRole::kInitializer && lowered.kinds[id] == TensorKind::kBuffer;
+    if (!is_stored || !IsFloating(tensor.dtype) || !IsNamedResult(tensor.name) || !chosen(tensor)) continue;
+    lowered.kinds[id] = TensorKind::kParameter;
+    any = true;
+  }
+  bool added = false;
+  for (FrameworkNode& node : lowered.graph.nodes) {
+    if (!IsComputedAnew(lowered, node) || !chosen(lowered.graph.tensors[node.outputs[0]])) continue;
+    ReadParameter(node, lowered);
+    added = true;
+  }
+  if (added) LinkTensors(lowered.graph);
+  return any || added;
+}
+
 }  // namespace
 
 std::optional<Diagnostic> FindConstantWeights(const Lowered& lowered) {
@@ -105,22 +139,15 @@ bool TrainConstantWeights(Lowered& lowered) {
 }
 
 bool TrainComputed(Lowered& lowered) {
-  bool any = false;
-  for (TensorId id(0); lowered.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
-    const Tensor& tensor = lowered.graph.tensors[id];
-    const bool is_stored = tensor.role == TensorRole::kInitializer && lowered.kinds[id] == TensorKind::kBuffer;
-    if (!is_stored || !IsFloating(tensor.dtype) || !IsNamedResult(tensor.name)) continue;
-    lowered.kinds[id] = TensorKind::kParameter;
-    any = true;
+  return TrainChosen(lowered, [](const Tensor&) { return true; });
+}
+
+bool TrainBesideParameters(Lowered& lowered) {
+  std::set<Dims> parameters;
+  for (TensorId id : lowered.graph.initializers) {
+    if (lowered.kinds[id] == TensorKind::kParameter) parameters.insert(lowered.graph.tensors[id].shape.dims);
   }
-  bool added = false;
-  for (FrameworkNode& node : lowered.graph.nodes) {
-    if (!IsComputedAnew(lowered, node)) continue;
-    ReadParameter(node, lowered);
-    added = true;
-  }
-  if (added) LinkTensors(lowered.graph);
-  return any || added;
+  return TrainChosen(lowered, [&](const Tensor& tensor) { return parameters.contains(tensor.shape.dims); });
 }
 
 bool FreezeLooseTables(Lowered& lowered) {
@@ -128,7 +155,8 @@ bool FreezeLooseTables(Lowered& lowered) {
   bool any = false;
   for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
     const Tensor& tensor = graph.tensors[id];
-    if (lowered.kinds[id] != TensorKind::kParameter || tensor.producer.valid() || !IsTable(tensor)) continue;
+    if (lowered.kinds[id] != TensorKind::kParameter || tensor.producer.valid()) continue;
+    if (!IsTable(tensor) && !IsListOfNumbers(graph, id)) continue;
     if (IsReadLoosely(graph, id) || IsTableOfPositions(lowered, tensor)) any |= lowered.frozen.insert(id).second;
   }
   return any;

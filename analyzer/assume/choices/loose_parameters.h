@@ -14,7 +14,7 @@
 namespace onnx_mem {
 
 // Trains none of them: parameters of two dimensions and more of which sums, products and joins alone read, or whose
-// rows are picked by their place. False if there is none.
+// rows are picked by their place, and lists of which single numbers are picked. False if there is none.
 bool FreezeLooseTables(Lowered& lowered);
 
 // Stored numbers in Constant nodes that an exporter named, read where layers have their weights: an exporter of torch
@@ -31,6 +31,12 @@ bool TrainConstantWeights(Lowered& lowered);
 //
 //   y = einsum(x, "softmax")     softmax(self.mixer) of a parameter
 bool TrainComputed(Lowered& lowered);
+
+// Where the module's parameters are all in the file: trains those of the stored numbers that have a parameter's shape,
+// which the exporter may have computed of it. False if there is none.
+//
+//   y = mul(x, "sub")     1 - self.alpha, beside a reader of alpha itself
+bool TrainBesideParameters(Lowered& lowered);
 
 }  // namespace onnx_mem
 

@@ -21,9 +21,6 @@
 namespace onnx_mem {
 namespace {
 
-// Below this a layer of so many features is as likely.
-constexpr int64_t kSmallestPossible = 1'000;
-
 struct Head {
   NodeId linear;
   TensorId table;
@@ -38,7 +35,7 @@ std::vector<Head> FindHeads(const Lowering& lowering) {
     const FrameworkNode& node = draft.node(id);
     if (node.op == "embedding") {
       const Dims& dims = draft.tensor(node.inputs[0]).shape.dims;
-      if (dims.size() == 2 && dims[0] >= kSmallestPossible) tables.emplace(std::pair(dims[0], dims[1]), node.inputs[0]);
+      if (dims.size() == 2) tables.emplace(std::pair(dims[0], dims[1]), node.inputs[0]);
       continue;
     }
     if (node.op != "linear" || IntAttribute(node, "transposed", 0) == 0) continue;
@@ -66,6 +63,12 @@ Tied ListedBySignature(const Lowering& lowering, const Head& head) {
     reported = Tied::kNo;
   }
   return reported;
+}
+
+// With fewer rows a layer of so many features is as likely, where the program does not say what the call reads.
+bool IsVocabulary(const Draft& draft, TensorId table) {
+  constexpr int64_t kSmallest = 1'000;
+  return draft.tensor(table).shape.dims[0] >= kSmallest;
 }
 
 int64_t WeightBytes(const Draft& draft, const Head& head) {
@@ -117,6 +120,7 @@ int64_t TieWeights(Lowering& lowering) {
       Tie(lowering.draft, head);
       continue;
     }
+    if (!IsVocabulary(lowering.draft, head.table)) continue;
     const int64_t bytes = WeightBytes(lowering.draft, head);
     const std::string why(mode == TiedMode::kYes ? "as --tied says" : WhyTied(lowering.draft, head.linear, head.table));
     if (why.empty()) {

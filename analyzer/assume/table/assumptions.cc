@@ -115,6 +115,15 @@ bool IsNoneListed(const Run&, const Lowered& lowered) {
   return std::none_of(lowered.diagnostics.begin(), lowered.diagnostics.end(),
                       [](const Diagnostic& d) { return d.code == Code::kParameterUnread; });
 }
+// A file that lists the module's parameters and has them all.
+bool IsAllListed(const Run&, const Lowered& lowered) {
+  const FileListing listing = ListingOf(lowered.assumptions);
+  return listing == FileListing::kWhole || listing == FileListing::kAllButBuffers;
+}
+// A file that lists parameters and has none of them: all that they led to is open.
+bool IsNothingTrained(const Run&, const Lowered& lowered) {
+  return std::find(lowered.kinds.begin(), lowered.kinds.end(), TensorKind::kParameter) == lowered.kinds.end();
+}
 bool IsAlwaysOpen(const Run&, const Lowered&) { return true; }
 bool HasSwapped(const Run&, const Lowered& lowered) {
   return std::any_of(lowered.graph.nodes.begin(), lowered.graph.nodes.end(),
@@ -153,6 +162,7 @@ constexpr Alternative kMargin[] = {
 // Nothing bounds what was not counted at all: no verdict that needs the upper end is to be sure.
 constexpr Alternative kMuchMore[] = {{.towards = Towards::kMore, .percent = [](const Lowered&) { return -300; }}};
 constexpr Alternative kNowTrained[] = {{.towards = Towards::kMore, .lowered = TrainComputed}};
+constexpr Alternative kBesideTrained[] = {{.towards = Towards::kMore, .lowered = TrainBesideParameters}};
 constexpr Alternative kComputed[] = {{.towards = Towards::kLess, .bytes = BytesOfComputed}};
 constexpr Alternative kDropoutTaken[] = {
     {.words = "with --dropout file", .run = DropNothing},
@@ -183,6 +193,8 @@ constexpr Alternative kLooseFrozen[] = {{.towards = Towards::kLess, .lowered = F
 constexpr Alternative kUnread[] = {{.towards = Towards::kMore, .bytes = BytesOfUnread}};
 constexpr Alternative kUnreadBuffers[] = {{.towards = Towards::kMore, .bytes = BytesOfUnreadBuffers}};
 constexpr Alternative kNoCopies[] = {{.towards = Towards::kLess, .lowered = LeaveOutCopies}};
+// A norm copies its gradient into the layout of what was not copied.
+constexpr Alternative kNoCopiesOfTraining[] = {{.lowered = LeaveOutCopies}};
 constexpr Alternative kPromoted[] = {{.towards = Towards::kLess, .lowered = PromoteAsRead}};
 constexpr Alternative kIntoBuffers[] = {{.towards = Towards::kLess, .lowered = WriteIntoBuffers}};
 constexpr Alternative kFusedAttention[] = {{.lowered = MakeAttentionRowsDense}};
@@ -214,6 +226,7 @@ constexpr Assumption kAssumptions[] = {
     {.fact = "order of operands", .alternatives = kSwapped, .open = HasSwapped},
     {.fact = "order of operands", .inference = false, .alternatives = kOtherOrder, .open = IsAlwaysOpen},
     {.fact = "contiguous copies", .alternatives = kNoCopies, .open = IsAlwaysOpen},
+    {.fact = "contiguous copies", .inference = false, .alternatives = kNoCopiesOfTraining, .open = IsAlwaysOpen},
     {.fact = "casts", .alternatives = kPromoted, .open = IsAlwaysOpen},
     {.fact = "writes into buffers", .training = false, .alternatives = kIntoBuffers, .open = IsAlwaysOpen},
     {.fact = "attention kernel", .alternatives = kFusedAttention, .open = IsAttentionOpen},
@@ -236,6 +249,12 @@ constexpr Assumption kAssumptions[] = {
      .code = Code::kParameterUnread,
      .inference = false,
      .alternatives = kNowTrained},
+    {.fact = "what the exporter computed", .inference = false, .alternatives = kBesideTrained, .open = IsAllListed},
+    {.fact = "parameters that are not in the file",
+     .code = Code::kParameterUnread,
+     .inference = false,
+     .alternatives = kMuchMore,
+     .open = IsNothingTrained},
     {.fact = "what no export shows", .inference = false, .alternatives = kMargin<true>, .open = IsAlwaysOpen},
     {.fact = "what no export shows", .training = false, .alternatives = kMargin<false>, .open = IsAlwaysOpen},
     {.fact = "sizes that are not known", .code = Code::kShapeUnknown, .alternatives = kMuchMore},
@@ -250,41 +269,6 @@ constexpr Assumption kAssumptions[] = {
     {.fact = "names of values", .training = false, .forward_only = true, .alternatives = kNames, .open = IsAlwaysOpen},
 };
 
-std::string DropoutSetting(const Run& run) {
-  if (!run.dropout) return "";
-  if (*run.dropout == 0.0) return "file";
-  return absl::StrCat(*run.dropout, run.dropout_behind.empty() ? "" : ":", run.dropout_behind);
-}
-
-std::string InPlaceSetting(const Run& run) { return run.inplace; }
-
-std::string AttentionSetting(const Run& run) {
-  switch (run.attention) {
-    case AttentionKernel::kAuto: return "auto";
-    case AttentionKernel::kEager: return "eager";
-    case AttentionKernel::kMath: return "math";
-    case AttentionKernel::kFlash: return "flash";
-    case AttentionKernel::kEfficient: return "efficient";
-  }
-  return "auto";
-}
-
-std::string BatchNormSetting(const Run& run) {
-  switch (run.batch_norm) {
-    case BatchNormMode::kAuto: return "auto";
-    case BatchNormMode::kAsIs: return "as-is";
-    case BatchNormMode::kUnfold: return "unfold";
-  }
-  return "auto";
-}
-
-constexpr AssumedSetting kSettings[] = {
-    {.option = "dropout", .inference = false, .value = DropoutSetting},
-    {.option = "inplace", .value = InPlaceSetting},
-    {.option = "attention", .of_records = true, .value = AttentionSetting},
-    {.option = "bn", .inference = false, .value = BatchNormSetting},
-};
-
 }  // namespace
 
 std::span<const Assumption> Assumptions() { return kAssumptions; }
@@ -294,7 +278,5 @@ const Assumption* FindAssumption(Code code) {
   const auto row = std::find_if(rows.begin(), rows.end(), [&](const Assumption& a) { return a.code == code; });
   return row == rows.end() ? nullptr : &*row;
 }
-
-std::span<const AssumedSetting> AssumedSettings() { return kSettings; }
 
 }  // namespace onnx_mem

@@ -38,7 +38,8 @@ bool IsNumber(const Graph& graph, const Origin& origin, TensorId id) {
     case TensorRole::kConstant: return true;
     case TensorRole::kInitializer:
       return IsExporterName(tensor.name) || (!IsFloating(tensor.dtype) && tensor.shape.rank() == 0);
-    case TensorRole::kActivation: return tensor.shape.rank() == 0 || origin.python[id];
+    // Not c[0] of a parameter, though what a small one holds is known.
+    case TensorRole::kActivation: return (tensor.shape.rank() == 0 && !origin.from_data[id]) || origin.python[id];
     case TensorRole::kInput: return false;
   }
   return false;

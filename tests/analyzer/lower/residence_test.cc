@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "tests/analyzer/lower/graph_text.h"
 
 namespace onnx_mem {
@@ -21,6 +23,20 @@ TEST(Residence, ShapeArithmeticBeforeAReshapeCostsNothing) {
     output y
   )"),
             "reshape(x) -> y\n");
+}
+
+// What a small parameter holds is in the file; a number that is picked from it is trained all the same.
+TEST(Residence, ANumberOfAParameterIsNoneOfPython) {
+  EXPECT_NE(LowerText(R"(
+    input x float32 2x3
+    weight c float32 4
+    const first int64 scalar = 0
+    /Gather = Gather(c, first) -> a float32 scalar = 1
+    /Mul = Mul(x, a) -> y float32 2x3
+    output y
+  )")
+                .find("parameter c"),
+            std::string::npos);
 }
 
 TEST(Residence, PositionsOfAnEmbeddingAreMadeOnTheDeviceThoughTheyFold) {
