@@ -198,17 +198,12 @@ std::string EntryText(const Entry& entry) {
 
 // Entries of repeated blocks, that differ in a number, as one comprehension.
 std::string GroupText(const NameGroup& group, const std::vector<Entry>& entries) {
-  const std::vector<int64_t>& numbers = group.numbers;
-  const int64_t step = StepOf(numbers);
-  const std::string which = step == 0 ? absl::StrCat("(", absl::StrJoin(numbers, ", "), ")")
-                                      : absl::StrCat("range(", numbers.front(), ", ", numbers.back() + 1,
-                                                     step == 1 ? ")" : absl::StrCat(", ", step, ")"));
   int64_t bytes = 0;
   for (size_t member : group.members) bytes += entries[member].frees_bytes;
   const Entry& first = entries[group.members.front()];
   return absl::StrCat("    *({\"modules\": [f", Quoted(absl::StrCat(group.before, "{i}", group.after)), "]",
-                      first.settings, "}\n      for i in ", which, "),  # ", numbers.size(), ", which free ",
-                      Thousands(bytes), " bytes\n");
+                      first.settings, "}\n      for i in ", SequenceOf(group.numbers), "),  # ", group.numbers.size(),
+                      ", which free ", Thousands(bytes), " bytes\n");
 }
 
 std::string EntriesText(const std::vector<Entry>& entries) {
@@ -273,10 +268,10 @@ absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo&
   if (!keep.empty()) absl::StrAppend(&code.text, "KEEP = {\n", keep, "}\n");
   absl::StrAppend(&code.text, "PLAN = [\n", EntriesText(parts.entries), "]\n\n\n");
   Append(code.text, form == CodeForm::kAlone ? kApplyPlan : kApplyImported);
-  const std::string setup = made_for.spread ? RankSetup(*made_for.spread) : "";
-  if (form == CodeForm::kImports && made_for.spread) absl::StrAppend(&code.text, "\n\n", setup);
-  if (form == CodeForm::kAlone) absl::StrAppend(&code.text, setup, setup.empty() ? "" : "\n\n");
-  if (form == CodeForm::kAlone) Append(code.text, kAppliedCode);
+  const bool alone = form == CodeForm::kAlone;
+  if (made_for.spread)
+    absl::StrAppend(&code.text, alone ? "" : "\n\n", RankSetup(*made_for.spread), alone ? "\n\n" : "");
+  if (alone) Append(code.text, kAppliedCode);
   if (parts.left_out_count > 0) {
     code.diagnostics.push_back(
         {.code = Code::kEditForward,

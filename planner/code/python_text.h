@@ -1,7 +1,8 @@
-// Names as Python literals.
+// Names and numbers as Python literals.
 #ifndef ONNX_MEM_PLANNER_CODE_PYTHON_TEXT_H_
 #define ONNX_MEM_PLANNER_CODE_PYTHON_TEXT_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,9 @@ namespace onnx_mem {
 
 std::string Quoted(const std::string& name);
 std::string QuotedList(const std::vector<std::string>& names);  // ["layer1", "layer2.0"]
+
+// What a comprehension runs over: "range(0, 12)", "range(0, 12, 2)", "(0, 1, 5)". `numbers`: rising, at least one.
+std::string SequenceOf(const std::vector<int64_t>& numbers);
 
 }  // namespace onnx_mem
 

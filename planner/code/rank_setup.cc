@@ -19,14 +19,11 @@ std::string TorchName(DType dtype) {
   }
 }
 
-// "[f"h.{i}" for i in range(0, 12)]", or its members one by one.
+// "*(f"h.{i}" for i in range(0, 12))", or a name alone.
 std::string GroupText(const NameGroup& group, const std::vector<std::string>& names) {
   if (group.numbers.empty()) return Quoted(names[group.members.front()]);
-  const int64_t step = StepOf(group.numbers);
-  const std::string numbers = step == 0 ? absl::StrCat("(", absl::StrJoin(group.numbers, ", "), ")")
-                                        : absl::StrCat("range(", group.numbers.front(), ", ", group.numbers.back() + 1,
-                                                       step == 1 ? ")" : absl::StrCat(", ", step, ")"));
-  return absl::StrCat("*(f", Quoted(absl::StrCat(group.before, "{i}", group.after)), " for i in ", numbers, ")");
+  return absl::StrCat("*(f", Quoted(absl::StrCat(group.before, "{i}", group.after)), " for i in ",
+                      SequenceOf(group.numbers), ")");
 }
 
 // Units from the inside out: a unit takes the parameters that no unit has yet.
