@@ -82,7 +82,7 @@ inline TensorId OtherOperand(const Node& node, TensorId of) {
 }
 
 inline void MakeContributed(Node& node, OpName op) {
-  node.op = std::move(op);
+  node.op = op;
   node.domain = "com.microsoft";
 }
 
