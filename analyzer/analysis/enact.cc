@@ -34,7 +34,7 @@ using eager::TensorRef;
 
 // Some layer's statistics are those of the batch, in training.
 bool NormalizesBatches(const FrameworkGraph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const auto& node) { return node.op == "batch_norm"; });
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const auto& node) { return NormalizesBatch(node.op); });
 }
 
 // Floating outputs that the loss is computed on.

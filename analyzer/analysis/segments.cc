@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/eager/operators/dropout.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/name_pattern.h"
 #include "analyzer/graph/status_macros.h"
@@ -153,10 +154,8 @@ RerunEffects EffectsOfRerun(const FrameworkGraph& graph, const eager::NodeRange&
   RerunEffects effects;
   for (int32_t i = range.first; i <= range.last; ++i) {
     const FrameworkNode& node = graph.nodes[NodeId(i)];
-    const double p = FloatAttribute(node, node.op == "sdpa" ? "dropout" : "p", 0.0);
-    const bool drops = (IsDropout(node.op) || node.op == "sdpa") && p > 0;
-    effects.random |= drops || node.op == "random";
-    effects.running_statistics |= node.op == "batch_norm" && IntAttribute(node, "training", 1) != 0;
+    effects.random |= eager::DropProbability(node) > 0 || node.op == "random";
+    effects.running_statistics |= NormalizesBatch(node.op) && IntAttribute(node, "training", 1) != 0;
     if (IntAttribute(node, "inplace", 0) == 0 || node.inputs.empty()) continue;
     const TensorId written = node.inputs[0];
     effects.overwrites_inputs |=

@@ -76,7 +76,8 @@ enum : uint32_t {
   kSavesResult = 1 << 20,         // its result, in some form of the call
   kSavesResultInPlace = 1 << 21,  // its result if it writes in place, else its input
 
-  kAtenUnary = 1 << 22,  // ATen's operator of the same name takes the one tensor, and numbers
+  kBatchStatistics = 1 << 22,  // in training those of the batch, which its running statistics follow
+  kAtenUnary = 1 << 23,        // ATen's operator of the same name takes the one tensor, and numbers
 };
 }  // namespace op_trait
 
@@ -113,12 +114,14 @@ constexpr bool IsLinear(const OpFacts& op) { return op.HasAny(op_trait::kLinear)
 constexpr bool IsProduct(const OpFacts& op) { return op.HasAny(op_trait::kProduct); }
 constexpr bool IsConvolution(const OpFacts& op) { return op.family == OpFamily::kConvolution; }
 constexpr bool ReadsWeight(const OpFacts& op) { return op.HasAny(op_trait::kReadsWeight); }
+constexpr bool NormalizesBatch(const OpFacts& op) { return op.HasAny(op_trait::kBatchStatistics); }
 constexpr bool IsChannelNorm(const OpFacts& op) { return op.HasAny(op_trait::kChannelNorm); }
 constexpr bool IsTokenNorm(const OpFacts& op) { return op.HasAny(op_trait::kTokenNorm); }
 constexpr bool IsNorm(const OpFacts& op) { return IsChannelNorm(op) || IsTokenNorm(op); }
 constexpr bool IsSoftmax(const OpFacts& op) { return op.family == OpFamily::kSoftmax; }
 constexpr bool IsAverage(const OpFacts& op) { return op.HasAny(op_trait::kAverages); }
 constexpr bool IsRecurrentLayer(const OpFacts& op) { return op.HasAny(op_trait::kRecurrentLayer); }
+constexpr bool IsAttention(const OpFacts& op) { return op.family == OpFamily::kAttention; }
 constexpr bool IsDropout(const OpFacts& op) { return op.family == OpFamily::kDropout; }
 
 // Has a form that writes over its input, or into it, though ONNX has none: x.sigmoid_(), nn.ReLU(inplace=True).

@@ -96,12 +96,12 @@ void ReportUnreadBuffers(const LostTensors& lost, const ProgramSignature& signat
        lowered.unread_buffer_bytes});
 }
 
-// A leaky_relu that writes over its input keeps its result for backward, as does what reads it; otherwise its input is
-// kept too. No export shows which.
+// A leaky_relu (or another of its kind) that writes over its input keeps its result for backward, as does what reads
+// it; otherwise its input is kept too. No export shows which.
 void ReportInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics) {
   NodeIds nodes = draft.InOrder();
   EraseIf(nodes, [&](NodeId id) {
-    return draft.node(id).op != "leaky_relu" || IntAttribute(draft.node(id), "inplace", 0) != 1;
+    return !SavesResultInPlaceAlone(draft.node(id).op) || IntAttribute(draft.node(id), "inplace", 0) != 1;
   });
   if (nodes.empty()) return;
   const auto count = static_cast<int64_t>(nodes.size());

@@ -17,7 +17,7 @@ namespace {
 constexpr int32_t kNever = std::numeric_limits<int32_t>::max();
 
 // A buffer that the forward leaves to the backward.
-struct Held {
+struct HeldBuffer {
   int64_t bytes = 0;
   int32_t maker = 0;            // node
   int32_t begin = 0;            // step
@@ -50,7 +50,7 @@ class Limiter {
       limits.ranges.push_back(RangeOf(c));
     }
     std::vector<int64_t> first = first_live_, later = later_live_;
-    for (const Held& held : held_) LetGoLate(held, candidates, first, later, limits);
+    for (const HeldBuffer& held : held_) LetGoLate(held, candidates, first, later, limits);
     HoldInputs(candidates, limits);
     for (int32_t n = 0; n < count_; ++n) limits.node_live.push_back(std::max(first[Index(n)], later[Index(n)]));
     return limits;
@@ -61,7 +61,7 @@ class Limiter {
   // together that none frees alone: they count as not there at all.
   void FindHeld() {
     std::vector<int32_t> entry_of(program_.buffers.size(), -1);
-    std::vector<std::pair<BufferId, Held>> held;
+    std::vector<std::pair<BufferId, HeldBuffer>> held;
     for (const SavedTrace& saved : trace_.saved) {
       for (BufferId id : saved.buffers) {
         const int32_t made_by = nodes_.of_step[Index(program_.buffers[id].begin.value())];
@@ -70,9 +70,9 @@ class Limiter {
         int32_t& at = entry_of[Index(id.value())];
         if (at < 0) {
           at = static_cast<int32_t>(held.size());
-          held.emplace_back(id, Held());
+          held.emplace_back(id, HeldBuffer());
         }
-        Held& entry = held[Index(at)].second;
+        HeldBuffer& entry = held[Index(at)].second;
         entry.bytes = program_.buffers[id].bytes;
         entry.maker = made_by;
         entry.begin = program_.buffers[id].begin.value();
@@ -93,7 +93,7 @@ class Limiter {
       std::sort(entry.savers.begin(), entry.savers.end());
       held_.push_back(std::move(entry));
     }
-    std::sort(held_.begin(), held_.end(), [](const Held& a, const Held& b) { return a.maker < b.maker; });
+    std::sort(held_.begin(), held_.end(), [](const HeldBuffer& a, const HeldBuffer& b) { return a.maker < b.maker; });
   }
 
   // By node: alive when its backward begins, and most alive at its later steps, when it may have released what it
@@ -148,7 +148,7 @@ class Limiter {
     for (int32_t n = first_saver; n != kNever && ++n <= c.last;) {
       range.live_bytes = std::max({range.live_bytes, first_live_[Index(n)], later_live_[Index(n)]});
     }
-    const auto made_before = [](const Held& held, int32_t node) { return held.maker < node; };
+    const auto made_before = [](const HeldBuffer& held, int32_t node) { return held.maker < node; };
     auto held = std::lower_bound(held_.begin(), held_.end(), c.first, made_before);
     for (; held != held_.end() && held->maker <= c.last; ++held) {
       if (held->LetGoBy(c, held->savers.back()) && !Keeps(c, held->begin)) range.frees_bytes += held->bytes;
@@ -162,7 +162,7 @@ class Limiter {
   }
 
   // What a range frees only once nodes behind it have run their backward: taken from what is alive then.
-  void LetGoLate(const Held& held, const std::vector<Candidate>& candidates, std::vector<int64_t>& first,
+  void LetGoLate(const HeldBuffer& held, const std::vector<Candidate>& candidates, std::vector<int64_t>& first,
                  std::vector<int64_t>& later, SegmentLimits& limits) const {
     std::vector<std::pair<int32_t, int32_t>> late;  // nodes between two savers, and the second: only the first holds it
     for (size_t k = 0; k + 1 < held.savers.size(); ++k) {
@@ -276,7 +276,7 @@ class Limiter {
   TracedNodes nodes_;
   std::vector<int32_t> own_until_;  // by node: the last step that makes or overwrites what the node itself saves; -1
   std::vector<bool> saves_;         // by candidate: some node of it saves something
-  std::vector<Held> held_;          // rising makers
+  std::vector<HeldBuffer> held_;    // rising makers
   int64_t uncertain_bytes_ = 0;
   std::vector<int64_t> first_live_, later_live_;
   int64_t loss_live_ = 0;

@@ -17,7 +17,7 @@ constexpr size_t kMostBases = 8;
 constexpr size_t kMostAdded = 256;
 constexpr int64_t kWorthMoving = 1000;  // of the peak
 
-enum class Order { kFirst, kLargest, kSpread };
+enum class MoveOrder { kFirst, kLargest, kSpread };
 
 // How modules leave: the gate ends the `part`-th eighth of what lies behind them; 0: there is none.
 struct Leaving {
@@ -70,7 +70,7 @@ class Mixer {
       for (const Choice& base : Bases(kMostBases, cost_)) {
         for (const int64_t parts : {4, 12}) {
           const Choice movable = Movable(base, parts);
-          for (const Order order : {Order::kFirst, Order::kLargest, Order::kSpread}) {
+          for (const MoveOrder order : {MoveOrder::kFirst, MoveOrder::kLargest, MoveOrder::kSpread}) {
             RETURN_IF_ERROR(TryOrder(base, movable, order, leaving));
           }
         }
@@ -158,13 +158,13 @@ class Mixer {
                        [&](int32_t c) { return profile_.candidates[Index(c)].Overlaps(place); });
   }
 
-  Choice Ordered(Choice movable, Order order) const {
+  Choice Ordered(Choice movable, MoveOrder order) const {
     const size_t count = movable.size();
-    if (order == Order::kLargest) {
+    if (order == MoveOrder::kLargest) {
       std::stable_sort(movable.begin(), movable.end(), [&](int32_t a, int32_t b) {
         return moves_.figures[Index(a)].saves_bytes > moves_.figures[Index(b)].saves_bytes;
       });
-    } else if (order == Order::kSpread) {
+    } else if (order == MoveOrder::kSpread) {
       // Every eighth, then every fourth between them, and so on.
       Choice spread;
       for (size_t step = 8; step > 0; step /= 2) {
@@ -193,7 +193,7 @@ class Mixer {
   }
 
   // As few as bring it within the limit.
-  absl::Status TryOrder(const Choice& base, const Choice& movable, Order order, const Leaving& leaving) {
+  absl::Status TryOrder(const Choice& base, const Choice& movable, MoveOrder order, const Leaving& leaving) {
     const Choice ordered = Ordered(movable, order);
     size_t low = 0, high = ordered.size() + 1;
     for (size_t count = std::min<size_t>(ordered.size(), (ordered.size() + 3) / 4); low + 1 < high && may_go_on_();) {

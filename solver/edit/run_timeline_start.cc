@@ -15,6 +15,18 @@ struct StepRole {
   bool is_first = false;
 };
 
+struct PlannedRun {
+  TimeKey key = 0;
+  StepRole role;
+  std::vector<int> uses;  // items
+};
+
+std::map<StepTensorId, int> ItemsByTensor(const StageProblem& problem) {
+  std::map<StepTensorId, int> item_of;
+  for (int item = 0; item < problem.item_count(); ++item) item_of[problem.items[item].tensor] = item;
+  return item_of;
+}
+
 // What each computation of a schedule is to the problem.
 class Roles {
  public:
@@ -102,15 +114,9 @@ void RunTimeline::RankOperators() {
 }
 
 void RunTimeline::Replay(const Schedule& schedule) {
-  struct Planned {
-    TimeKey key;
-    StepRole role;
-    std::vector<int> uses;
-  };
-  std::vector<Planned> planned;
+  std::vector<PlannedRun> planned;
   std::vector<bool> resident(problem_.items.size(), false);
-  std::map<StepTensorId, int> item_of;
-  for (int item = 0; item < problem_.item_count(); ++item) item_of[problem_.items[item].tensor] = item;
+  const std::map<StepTensorId, int> item_of = ItemsByTensor(problem_);
   Roles roles(problem_);
   int slot = 0;
   TimeKey latest = -1;
@@ -119,7 +125,7 @@ void RunTimeline::Replay(const Schedule& schedule) {
       resident[item_of.at(step.tensor())] = false;
       continue;
     }
-    Planned run{0, roles.Next(step.op()), {}};
+    PlannedRun run{0, roles.Next(step.op()), {}};
     if (!run.role.is_first && RerunKey(run.role.op, slot) <= latest) ++slot;
     run.key = run.role.is_first ? FirstKey(slot) : RerunKey(run.role.op, slot);
     latest = run.key;
@@ -135,9 +141,10 @@ void RunTimeline::Replay(const Schedule& schedule) {
     slot += run.role.is_first ? 1 : 0;
     if (slot < slot_count() || run.role.is_first) planned.push_back(std::move(run));
   }
-  std::stable_sort(planned.begin(), planned.end(), [](const Planned& a, const Planned& b) { return a.key < b.key; });
+  std::stable_sort(planned.begin(), planned.end(),
+                   [](const PlannedRun& a, const PlannedRun& b) { return a.key < b.key; });
   TimeKey before = std::numeric_limits<TimeKey>::min();
-  for (const Planned& run : planned) {
+  for (const PlannedRun& run : planned) {
     if (run.key == before) continue;
     before = run.key;
     const int id = AddRun(run.role.op, run.role.anchor, SlotOf(run.key), run.key);

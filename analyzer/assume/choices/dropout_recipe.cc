@@ -146,7 +146,7 @@ std::vector<DropoutSpot> BehindAll(const Build& build) {
 // Of the rows of one kind the first that fits is taken; rows of several kinds may fit one model.
 enum class Kind { kBlocks, kSequence, kGaps, kPyramid };
 
-struct Row {
+struct RecipeRow {
   Kind kind;
   bool (*is)(const Build& build);                          // nullptr: wherever there are such places
   std::vector<DropoutSpot> (*places)(const Build& build);  // nullptr: trains without, or nothing is known
@@ -154,21 +154,21 @@ struct Row {
   std::string_view why = {};
 };
 
-constexpr Row kOfTransformers[] = {
+constexpr RecipeRow kOfTransformers[] = {
     {Kind::kBlocks, AreFew, nullptr},
     // Lan et al. 2020 (4.8): with one set of weights in every layer ALBERT trains better without.
     {Kind::kBlocks, ShareWeights, nullptr},
     // Vaswani et al. 2017 (5.4), Devlin et al. 2019 (A.2); nn.TransformerEncoderLayer: a norm behind each residual sum
-    {Kind::kBlocks, ArePostNorm, CommonSpots, 0.1, "as post-norm transformers (BERT, nn.TransformerEncoder) train"},
+    {Kind::kBlocks, ArePostNorm, CommonSpots, 0.1, "as post-norm transformers (nn.TransformerEncoder) train"},
     // Raffel et al. 2020 (3.1.1): T5, mT5
     {Kind::kBlocks, AreLikeT5, CommonSpots, 0.1, "as T5 and its like train"},
     // weights kept as [in, out], Conv1D of transformers: GPT, GPT-2 (resid_pdrop, attn_pdrop, embd_pdrop)
-    {Kind::kBlocks, AreConv1D, CommonSpots, 0.1, "as GPT-2 and its like train"},
+    {Kind::kBlocks, AreConv1D, CommonSpots, 0.1, "as transformers whose weights are [in, out] train"},
     {Kind::kBlocks, AreTorchLayers, CommonSpots, 0.1, "as layers of nn.Transformer train"},
 };
 
 // Sequential gaps are not looked for in transformers, many of which have theirs with probability 0.
-constexpr Row kOfOthers[] = {
+constexpr RecipeRow kOfOthers[] = {
     // Bai et al. 2018: TCN, behind each activation
     {Kind::kSequence, nullptr, BehindCausal, 0.2, "as temporal convolutional networks train"},
     // VGG, SqueezeNet, FCN (dropout_gaps.h)
@@ -181,13 +181,13 @@ constexpr Row kOfOthers[] = {
 }  // namespace
 
 std::vector<DropoutRecipe> KnownDropoutRecipes(const Draft& draft, const DropoutSpots& spots) {
-  std::span<const Row> rows = kOfOthers;
+  std::span<const RecipeRow> rows = kOfOthers;
   if (spots.attentions > 0) rows = kOfTransformers;
   const Build build = {draft, spots, ResidualLinears(draft, spots)};
   std::vector<DropoutRecipe> recipes;
   absl::flat_hash_set<NodeId> dropped;
   std::set<Kind> known;
-  for (const Row& row : rows) {
+  for (const RecipeRow& row : rows) {
     if (known.contains(Kind::kSequence)) break;  // the whole of such a network
     if (known.contains(row.kind) || (row.is != nullptr && !row.is(build))) continue;
     DropoutRecipe recipe{row.probability, row.why, {}, row.kind == Kind::kBlocks};

@@ -63,7 +63,7 @@ bool IsScaledTable(const Draft& draft, const FrameworkNode& head, TensorId table
 
 // wte, wpe and lm_head: GPT-2 ties them (transformers modeling_gpt2.py, _tied_weights_keys), and so does nanoGPT's
 // model.py, which took the names over. GPT-J and CodeGen, which do not, have no table of positions and a bias.
-bool HasNamesOfGpt2(const Draft& draft, const FrameworkNode& head, TensorId table) {
+bool HasNamesOfTied(const Draft& draft, const FrameworkNode& head, TensorId table) {
   const std::string& name = draft.tensor(table).name;
   if (head.inputs.size() != 2 || !absl::EndsWith(name, "wte.weight") || !absl::EndsWith(head.module, "lm_head"))
     return false;
@@ -89,11 +89,11 @@ TensorId RowForBias(const Draft& draft, NodeId head) {
 
 std::string_view WhyTied(const Draft& draft, NodeId head, TensorId table) {
   const FrameworkNode& node = draft.node(head);
-  if (IsMaskedHead(draft, node)) return "as heads of masked language models (BERT) do";
-  if (IsScaledByWidth(draft, node)) return "as T5 does, which scales what it reads by width ** -0.5";
-  if (IsScaledTable(draft, node, table)) return "as models do that scale what they look up by sqrt(width) (Gemma)";
-  if (RowForBias(draft, head).valid()) return "as BART and its like do, whose head adds a row to the logits";
-  if (HasNamesOfGpt2(draft, node, table)) return "as GPT-2 does, whose names these are";
+  if (IsMaskedHead(draft, node)) return "as heads of masked language models do";
+  if (IsScaledByWidth(draft, node)) return "as models do that scale what their head reads by width ** -0.5";
+  if (IsScaledTable(draft, node, table)) return "as models do that scale what they look up by sqrt(width)";
+  if (RowForBias(draft, head).valid()) return "as models do whose head adds a row to the logits";
+  if (HasNamesOfTied(draft, node, table)) return "as models do that have these names (wte, wpe, lm_head)";
   return "";
 }
 

@@ -15,13 +15,13 @@ bool IsPart(const FrameworkNode& node) {
 }
 
 // Nodes [first, last) that follow each other in one call.
-struct Expression {
+struct SpelledOutRun {
   int32_t first = 0, last = 0;
   bool Contains(NodeId id) const { return id.valid() && id.value() >= first && id.value() < last; }
 };
 
 // Made and read within.
-bool IsInner(const FrameworkGraph& graph, const Expression& all, TensorId id) {
+bool IsInner(const FrameworkGraph& graph, const SpelledOutRun& all, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
   return all.Contains(tensor.producer) && std::all_of(tensor.consumers.begin(), tensor.consumers.end(),
                                                       [&](NodeId reader) { return all.Contains(reader); });
@@ -36,7 +36,7 @@ bool IsSaved(const FrameworkGraph& graph, TensorId id) {
                      [&](NodeId reader) { return SavesInput(graph.nodes[reader].op); });
 }
 
-bool MayBeFunction(const FrameworkGraph& graph, const Expression& all) {
+bool MayBeFunction(const FrameworkGraph& graph, const SpelledOutRun& all) {
   constexpr int32_t kFewest = 4;
   bool any = false;
   for (int32_t i = all.first; i < all.last; ++i) any |= IsCurve(graph.nodes[NodeId(i)].op);
@@ -49,7 +49,7 @@ int64_t BytesOfWrittenOut(const Lowered& lowered) {
   const FrameworkGraph& graph = lowered.graph;
   const auto count = static_cast<int32_t>(graph.nodes.size());
   int64_t bytes = 0;
-  for (Expression all; all.first < count; all.first = std::max(all.last, all.first + 1)) {
+  for (SpelledOutRun all; all.first < count; all.first = std::max(all.last, all.first + 1)) {
     all.last = all.first;
     const auto& calls = graph.nodes[NodeId(all.first)].calls;
     while (all.last < count && IsPart(graph.nodes[NodeId(all.last)]) && graph.nodes[NodeId(all.last)].calls == calls)

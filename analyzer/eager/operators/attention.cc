@@ -192,7 +192,7 @@ void EnactAttention(Machine& m, const Call& call, Outputs& out) {
   a.v = m.AutocastLow(call.input(2));
   a.k = m.AutocastLow(call.input(1));
   a.q = m.AutocastLow(call.input(0));
-  a.dropout = m.run().training ? FloatAttribute(call.node, "dropout", 0.0) : 0.0;
+  a.dropout = m.run().training ? DropProbability(call.node) : 0.0;
   a.causal = IntAttribute(call.node, "causal", 0) != 0;
   a.groups = IntAttribute(call.node, "gqa_groups", 1);
   a.mask = FloatMask(m, a.mask, a.q->dtype);

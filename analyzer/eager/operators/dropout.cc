@@ -7,17 +7,16 @@
 
 #include "analyzer/eager/operators/binary.h"
 #include "analyzer/eager/operators/families.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem::eager {
 namespace {
 
 bool Drops(const Machine& m, double p) { return m.run().training && p > 0.0; }
 
-double ProbabilityOf(const Call& call) { return FloatAttribute(call.node, "p", 0.5); }
-
 void EnactDropout(Machine& m, const Call& call, Outputs& out) {
   const TensorRef& x = call.input(0);
-  const double p = ProbabilityOf(call);
+  const double p = DropProbability(call.node);
   if (call.inplace() && Drops(m, p)) {
     out[0] = Mul(m, x, m.NewLike("bernoulli_", *x), /*in_place=*/true);
   } else {
@@ -28,7 +27,7 @@ void EnactDropout(Machine& m, const Call& call, Outputs& out) {
 // One random number per feature map.
 void EnactFeatureDropout(Machine& m, const Call& call, Outputs& out) {
   const TensorRef& x = call.input(0);
-  if (!Drops(m, ProbabilityOf(call))) {
+  if (!Drops(m, DropProbability(call.node))) {
     out[0] = x;
     return;
   }
@@ -49,6 +48,11 @@ TensorRef Dropout(Machine& m, const TensorRef& x, double p, TensorRef* mask) {
   node.Output(y);
   node.Formula([](Backward& b) { b.result(0, b.m.NewLike("native_dropout_backward", *b.grad())); });
   return y;
+}
+
+double DropProbability(const FrameworkNode& node) {
+  if (IsAttention(node.op)) return FloatAttribute(node, "dropout", 0.0);
+  return IsDropout(node.op) ? FloatAttribute(node, "p", 0.5) : 0.0;
 }
 
 std::span<const OpRow> DropoutOps() {

@@ -9,6 +9,9 @@ namespace onnx_mem::eager {
 // F.dropout in training; the very same tensor when p = 0 or outside training. `mask`, if given, gets the mask.
 TensorRef Dropout(Machine& m, const TensorRef& x, double p, TensorRef* mask = nullptr);
 
+// The share of elements that a call of `node` sets to zero at random in training; 0 where the operator does not.
+double DropProbability(const FrameworkNode& node);
+
 }  // namespace onnx_mem::eager
 
 #endif  // ONNX_MEM_ANALYZER_EAGER_OPERATORS_DROPOUT_H_

@@ -21,6 +21,7 @@ std::span<const OpRow> NormCompositeOps();
 std::span<const OpRow> PoolOps();
 std::span<const OpRow> SoftmaxOps();
 std::span<const OpRow> ReduceOps();
+std::span<const OpRow> CumulativeOps();
 std::span<const OpRow> SelectOps();
 std::span<const OpRow> ShapeOps();
 std::span<const OpRow> ResampleOps();

@@ -1,12 +1,10 @@
 // Reductions. The gradient of a sum is a view with strides 0; everything else materialises it.
 // Sources: tools/autograd/derivatives.yaml, torch/csrc/autograd/FunctionsManual.cpp (sum_backward,
-// scale_grad_by_count, prod_backward, std_backward, std_mean_backward, evenly_distribute_backward,
-// linalg_vector_norm_backward).
+// scale_grad_by_count, prod_backward, std_backward, std_mean_backward, evenly_distribute_backward).
 #include "analyzer/eager/operators/reduce.h"
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "analyzer/eager/operators/families.h"
 #include "analyzer/eager/operators/pointwise.h"
@@ -15,58 +13,26 @@
 namespace onnx_mem::eager {
 namespace {
 
-struct Reduction {
-  Dims x;     // of the input
-  Dims kept;  // of the output with the reduced axes as 1
-  DType x_dtype;
-};
-
-Reduction ReductionOf(const EagerTensor& x, const Dims& axes) {
-  return {x.dims, ReducedDims(x.dims, axes, /*keep_dims=*/true), x.dtype};
-}
-
 // The gradient with its reduced axes back (a view), and expanded over the input's shape (strides 0).
 TensorRef Restored(Backward& b, const Reduction& r) { return View(b.m, b.grad(), r.kept); }
 TensorRef Expanded(Backward& b, const Reduction& r) { return Expand(b.m, Restored(b, r), r.x); }
 
-struct Arguments {
-  Dims axes;
-  bool keep_dims;
-};
-
-Arguments ArgumentsOf(const Call& call) {
-  const auto rank = static_cast<int64_t>(call.input(0)->dims.size());
-  Arguments arguments;
-  for (int64_t axis : IntsAttribute(call.node, "axes")) arguments.axes.push_back(axis < 0 ? axis + rank : axis);
-  if (call.node.attributes.contains("axis")) {
-    const int64_t axis = IntAttribute(call.node, "axis", 0);
-    arguments.axes.push_back(axis < 0 ? axis + rank : axis);
-  }
-  arguments.keep_dims = call.output_dims().size() == call.input(0)->dims.size();
-  return arguments;
-}
-
-Dims OutputDims(const EagerTensor& x, const Arguments& a) { return ReducedDims(x.dims, a.axes, a.keep_dims); }
-
-// Under autocast: run in float32 by an argument of the kernel, without a copy of the input.
-DType WideType(const Machine& m, const EagerTensor& x) {
-  return m.autocast() && IsHalf(x.dtype) ? DType::kFloat32 : x.dtype;
-}
+Dims OutputDims(const EagerTensor& x, const ReductionArguments& a) { return ReducedDims(x.dims, a.axes, a.keep_dims); }
 
 void EnactSum(Machine& m, const Call& call, Outputs& out) {
-  const Arguments a = ArgumentsOf(call);
+  const ReductionArguments a = ReductionArgumentsOf(call);
   out[0] = Sum(m, call.input(0), a.axes, a.keep_dims);
 }
 
 void EnactMean(Machine& m, const Call& call, Outputs& out) {
-  const Arguments a = ArgumentsOf(call);
+  const ReductionArguments a = ReductionArgumentsOf(call);
   out[0] = Mean(m, call.input(0), a.axes, a.keep_dims);
 }
 
 // Every element equal to the extremum gets its share: mask, count, quotient, product.
 void EnactExtremum(Machine& m, const Call& call, Outputs& out) {
   const TensorRef& x = call.input(0);
-  const Arguments a = ArgumentsOf(call);
+  const ReductionArguments a = ReductionArgumentsOf(call);
   NodeRef node = m.MakeNode(call.node.op == "amax" ? "AmaxBackward0" : "AminBackward0", {x});
   node.Save(x);
   out[0] = m.New(call.node.op, OutputDims(*x, a), x->dtype);
@@ -84,7 +50,7 @@ void EnactExtremum(Machine& m, const Call& call, Outputs& out) {
 // Values and indices; the gradient is scattered into zeros, in place.
 void EnactMaxDim(Machine& m, const Call& call, Outputs& out) {
   const TensorRef& x = call.input(0);
-  const Dims dims = OutputDims(*x, ArgumentsOf(call));
+  const Dims dims = OutputDims(*x, ReductionArgumentsOf(call));
   NodeRef node = m.MakeNode("MaxBackward0", {x});
   out[0] = m.New("max", dims, x->dtype);
   TensorRef indices = m.Allocate(dims, DType::kInt64);
@@ -125,7 +91,7 @@ void ProdBackward(Backward& b, const Reduction& r, const Dims& axes) {
 
 void EnactProd(Machine& m, const Call& call, Outputs& out) {
   const TensorRef& x = call.input(0);
-  const Arguments a = ArgumentsOf(call);
+  const ReductionArguments a = ReductionArgumentsOf(call);
   NodeRef node = m.MakeNode("ProdBackward1", {x});
   node.Save(x);
   out[0] = m.New("prod", OutputDims(*x, a), WideType(m, *x));
@@ -134,92 +100,15 @@ void EnactProd(Machine& m, const Call& call, Outputs& out) {
   node.Formula([r = ReductionOf(*x, a.axes), axes = a.axes](Backward& b) { ProdBackward(b, r, axes); });
 }
 
-void EnactNorm(Machine& m, const Call& call, Outputs& out) {
-  const Arguments a = ArgumentsOf(call);
-  out[0] = VectorNorm(m, call.input(0), FloatAttribute(call.node, "p", 2.0), a.axes, a.keep_dims);
-}
-
 void EnactLogSumExp(Machine& m, const Call& call, Outputs& out) {
   const TensorRef x = m.AutocastHigh(call.input(0));
-  const Arguments a = ArgumentsOf(call);
+  const ReductionArguments a = ReductionArgumentsOf(call);
   NodeRef node = m.MakeNode("LogsumexpBackward0", {x});
   node.Save(x);
   out[0] = m.New("logsumexp", OutputDims(*x, a), x->dtype);
   node.Save(out[0]);
   node.Output(out[0]);
   node.Formula([](Backward& b) { b.result(0, RunPointwise(b.m, {"sub", "exp", "mul"}, {b.saved(0)})); });
-}
-
-void EnactCumSum(Machine& m, const Call& call, Outputs& out) {
-  const TensorRef& x = call.input(0);
-  NodeRef node = m.MakeNode("CumsumBackward0", {x});
-  const bool floating = IsFloating(x->dtype) || call.output().dtype == DType::kUnknown;
-  out[0] = m.NewLike("cumsum", *x, floating ? WideType(m, *x) : call.output().dtype);  // of truth values: int64
-  node.Output(out[0]);
-  node.Formula([dtype = x->dtype](Backward& b) {
-    const TensorRef g = ToCopy(b.m, b.grad(), dtype);
-    b.result(0, RunPointwise(b.m, {"flip", "cumsum", "flip"}, {g}));
-  });
-}
-
-// grad * result, a look for zeros in the input, and without any the reversed sum of the products over the input.
-void CumProdBackward(Backward& b) {
-  const TensorRef x = b.saved(0);
-  const TensorRef products = NewPointwise(b.m, "mul", {b.saved(1), b.grad()});
-  const TensorRef zeros = b.m.NewLike("eq", *x, DType::kBool);
-  b.m.New("any", Dims{}, DType::kBool);
-  const TensorRef sums = RunPointwise(b.m, {"flip", "cumsum", "flip"}, {products});
-  b.result(0, NewPointwise(b.m, "div", {sums, x}));
-}
-
-void EnactCumProd(Machine& m, const Call& call, Outputs& out) {
-  const TensorRef& x = call.input(0);
-  NodeRef node = m.MakeNode("CumprodBackward0", {x});
-  node.Save(x);
-  out[0] = m.NewLike("cumprod", *x, WideType(m, *x));
-  node.Save(out[0]);
-  node.Output(out[0]);
-  node.Formula(CumProdBackward);
-}
-
-// log(exp(g).sum over what follows), for the positive and the negative part of g apart.
-void LogCumSumExpBackward(Backward& b) {
-  const TensorRef x = b.saved(0);
-  TensorRef parts[2];
-  {
-    TensorRef logarithm;
-    {
-      const TensorRef magnitude = b.m.NewLike("abs", *x);
-      logarithm = b.m.NewLike("log", *x);
-    }
-    for (size_t i = 0; i < 2; ++i) {
-      const TensorRef mask = b.m.NewLike(i == 0 ? "gt" : "lt", *x, DType::kBool);
-      parts[i] = b.m.NewLike("where", *x);
-    }
-    TensorRef sums[2];
-    for (TensorRef& sum : sums) {
-      const TensorRef difference = b.m.NewLike("sub", *x);
-      TensorRef reversed;
-      {
-        const TensorRef flipped = b.m.NewLike("flip", *x);
-        const TensorRef scanned = b.m.NewLike("logcumsumexp", *x);
-        reversed = b.m.NewLike("flip", *x);
-      }
-      const TensorRef exponent = b.m.NewLike("add", *x);
-      sum = b.m.NewLike("exp", *x);
-    }
-    b.result(0, b.m.NewLike("sub", *x));
-  }
-}
-
-void EnactLogCumSumExp(Machine& m, const Call& call, Outputs& out) {
-  const TensorRef x = m.AutocastHigh(call.input(0));
-  NodeRef node = m.MakeNode("LogcumsumexpBackward0", {x});
-  node.Save(x);
-  out[0] = m.NewLike("logcumsumexp", *x);
-  node.Save(out[0]);
-  node.Output(out[0]);
-  node.Formula(LogCumSumExpBackward);
 }
 
 TensorRef VarianceGradient(Machine& m, const Reduction& r, const TensorRef& x) {
@@ -240,7 +129,7 @@ TensorRef OfVariance(Machine& m, const EagerTensor& grad) {
 void EnactVariance(Machine& m, const Call& call, Outputs& out) {
   const TensorRef& x = call.input(0);
   const bool is_std = call.node.op == "std";
-  const Arguments a = ArgumentsOf(call);
+  const ReductionArguments a = ReductionArgumentsOf(call);
   NodeRef node = m.MakeNode(is_std ? "StdBackward0" : "VarBackward0", {x});
   node.Save(x);
   out[0] = m.New(call.node.op, OutputDims(*x, a), x->dtype);
@@ -256,7 +145,7 @@ void EnactVariance(Machine& m, const Call& call, Outputs& out) {
 void EnactVarMean(Machine& m, const Call& call, Outputs& out) {
   const TensorRef& x = call.input(0);
   const bool is_std = call.node.op == "std_mean";
-  const Dims dims = OutputDims(*x, ArgumentsOf(call));
+  const Dims dims = OutputDims(*x, ReductionArgumentsOf(call));
   NodeRef node = m.MakeNode(is_std ? "StdMeanBackward0" : "VarMeanBackward0", {x});
   node.Save(x);
   out[0] = m.New(call.node.op, dims, x->dtype);
@@ -265,7 +154,7 @@ void EnactVarMean(Machine& m, const Call& call, Outputs& out) {
   node.Output(out[0]);
   node.Output(mean);
   if (out.size() > 1) out[1] = mean;
-  node.Formula([r = ReductionOf(*x, ArgumentsOf(call).axes), is_std](Backward& b) {
+  node.Formula([r = ReductionOf(*x, ReductionArgumentsOf(call).axes), is_std](Backward& b) {
     TensorRef of_variance, of_mean;
     if (b.grad(0) != nullptr) {
       const TensorRef scaled = is_std ? OfVariance(b.m, *b.grad(0)) : nullptr;
@@ -309,6 +198,26 @@ void EnactTruth(Machine& m, const Call& call, Outputs& out) {
 
 }  // namespace
 
+Reduction ReductionOf(const EagerTensor& x, const Dims& axes) {
+  return {x.dims, ReducedDims(x.dims, axes, /*keep_dims=*/true), x.dtype};
+}
+
+ReductionArguments ReductionArgumentsOf(const Call& call) {
+  const auto rank = static_cast<int64_t>(call.input(0)->dims.size());
+  ReductionArguments arguments;
+  for (int64_t axis : IntsAttribute(call.node, "axes")) arguments.axes.push_back(axis < 0 ? axis + rank : axis);
+  if (call.node.attributes.contains("axis")) {
+    const int64_t axis = IntAttribute(call.node, "axis", 0);
+    arguments.axes.push_back(axis < 0 ? axis + rank : axis);
+  }
+  arguments.keep_dims = call.output_dims().size() == call.input(0)->dims.size();
+  return arguments;
+}
+
+DType WideType(const Machine& m, const EagerTensor& x) {
+  return m.autocast() && IsHalf(x.dtype) ? DType::kFloat32 : x.dtype;
+}
+
 Dims ReducedDims(const Dims& x_dims, const Dims& axes, bool keep_dims) {
   Dims dims;
   for (size_t d = 0; d < x_dims.size(); ++d) {
@@ -341,59 +250,6 @@ TensorRef Mean(Machine& m, const TensorRef& x, const Dims& axes, bool keep_dims)
 
 namespace {
 
-// The elements equal to the largest share the gradient.
-TensorRef LargestNormBackward(Backward& b, const TensorRef& x, const Reduction& r) {
-  const TensorRef magnitude = b.m.NewLike("abs", *x);
-  TensorRef largest;
-  {
-    const TensorRef equal = b.m.NewLike("eq", *x, DType::kBool), undefined = b.m.NewLike("isnan", *x, DType::kBool);
-    largest = b.m.NewLike("logical_or", *x, DType::kBool);
-  }
-  const TensorRef count = b.m.New("sum", r.kept, DType::kInt64);
-  const TensorRef share = b.m.New("div", r.kept, x->dtype);
-  const TensorRef spread = b.m.NewLike("mul", *x), sign = b.m.NewLike("sgn", *x);
-  return b.m.NewLike("mul", *x);
-}
-
-// x * |x| ** (p - 2), scaled by the gradient over norm ** (p - 1).
-TensorRef PowerNormBackward(Backward& b, const TensorRef& x, const Reduction& r, double p) {
-  TensorRef powers;
-  {
-    const TensorRef magnitude = b.m.NewLike("abs", *x);
-    const TensorRef power = p == 3.0 ? nullptr : b.m.NewLike("pow", *x);
-    powers = b.m.NewLike("mul", *x);
-  }
-  const TensorRef power = b.m.New("pow", r.kept, x->dtype);
-  const TensorRef scale = b.m.New("div", r.kept, x->dtype);
-  const TensorRef zero = b.m.New("eq", r.kept, DType::kBool);
-  return b.m.NewLike("mul", *x);
-}
-
-}  // namespace
-
-TensorRef VectorNorm(Machine& m, const TensorRef& x, double p, const Dims& axes, bool keep_dims) {
-  NodeRef node = m.MakeNode("LinalgVectorNormBackward0", {x});
-  node.Save(x);
-  TensorRef y = m.New("linalg_vector_norm", ReducedDims(x->dims, axes, keep_dims), WideType(m, *x));
-  node.Save(y);
-  node.Output(y);
-  node.Formula([r = ReductionOf(*x, axes), p](Backward& b) {
-    const TensorRef x = b.saved(0), norm = View(b.m, b.saved(1), r.kept);
-    if (p == 1.0) {
-      b.result(0, RunPointwise(b.m, {"sgn", "mul"}, {x, norm}));
-      return;
-    }
-    if (std::isinf(p)) return b.result(0, LargestNormBackward(b, x, r));
-    if (p != 2.0) return b.result(0, PowerNormBackward(b, x, r, p));
-    const TensorRef direction = NewPointwise(b.m, "div", {x, norm});
-    const TensorRef zero = b.m.New("eq", r.kept, DType::kBool);
-    b.result(0, NewPointwise(b.m, "mul", {direction, norm}));
-  });
-  return y;
-}
-
-namespace {
-
 bool HasAxes(const CallShape& call) {
   const bool all = !call.node.attributes.contains("axis");
   return call.AxesWithin("axes", call.rank(0)) && (all || call.AxisWithin("axis", call.rank(0)));
@@ -409,14 +265,10 @@ std::span<const OpRow> ReduceOps() {
       {"any", EnactTruth},
       {"argmax", EnactIndices},
       {"argmin", EnactIndices},
-      {"cumprod", EnactCumProd},
-      {"cumsum", EnactCumSum},
-      {"logcumsumexp", EnactLogCumSumExp},
       {"logsumexp", EnactLogSumExp},
       {"max_all", EnactExtremumOfAll},
       {"max_dim", EnactMaxDim},
       {"mean", EnactMean},
-      {"norm", EnactNorm},
       {"prod", EnactProd, 1, 0, HasAxes},
       {"std", EnactVariance},
       {"std_mean", EnactVarMean},

@@ -52,7 +52,7 @@ int64_t IntegerPow(int64_t base, int64_t exponent) {
 }
 
 template <class IntOp, class FloatOp>
-Outputs Binary(const Call& call, IntOp int_op, FloatOp float_op) {
+Outputs Binary(const FoldCall& call, IntOp int_op, FloatOp float_op) {
   std::optional<Pairing> pairing = Pair(call);
   if (!pairing || pairing->a->dtype != pairing->b->dtype) return {};
   const DType dtype = pairing->a->dtype;
@@ -70,20 +70,20 @@ Outputs Binary(const Call& call, IntOp int_op, FloatOp float_op) {
 
 // Integers only.
 template <class IntOp>
-Outputs BinaryBits(const Call& call, IntOp int_op) {
+Outputs BinaryBits(const FoldCall& call, IntOp int_op) {
   if (call.value(0) == nullptr || call.value(0)->ints() == nullptr) return {};
   return Binary(call, int_op, [](double, double) { return 0.0; });
 }
 
-Outputs Add(const Call& call) {
+Outputs Add(const FoldCall& call) {
   return Binary(call, Known(WrappingAdd), [](double a, double b) { return a + b; });
 }
 
-Outputs Sub(const Call& call) {
+Outputs Sub(const FoldCall& call) {
   return Binary(call, Known(WrappingSub), [](double a, double b) { return a - b; });
 }
 
-Outputs Mul(const Call& call) {
+Outputs Mul(const FoldCall& call) {
   const auto multiply = [](int64_t a, int64_t b) -> int64_t {
     if (a == 0 || b == 0) return 0;  // whatever an unknown other factor is
     if (a == kUnknownElement || b == kUnknownElement) return kUnknownElement;
@@ -92,11 +92,11 @@ Outputs Mul(const Call& call) {
   return Binary(call, multiply, [](double a, double b) { return a * b; });
 }
 
-Outputs Div(const Call& call) {
+Outputs Div(const FoldCall& call) {
   return Binary(call, Known(TruncatingDiv), [](double a, double b) { return a / b; });
 }
 
-Outputs Mod(const Call& call) {
+Outputs Mod(const FoldCall& call) {
   const bool truncating = call.int_attribute("fmod", 0) != 0;
   if (truncating) {
     return Binary(call, Known(TruncatingMod), [](double a, double b) { return std::fmod(a, b); });
@@ -108,7 +108,7 @@ Outputs Mod(const Call& call) {
 }
 
 // The result has the base's dtype; the exponent may have another one.
-Outputs Pow(const Call& call) {
+Outputs Pow(const FoldCall& call) {
   const Literal* base = call.value(0);
   const Literal* exponent = call.value(1);
   if (base == nullptr || exponent == nullptr) return {};
@@ -145,35 +145,35 @@ Outputs Pow(const Call& call) {
 }
 
 // Folds any number of inputs from the left with the operator's row for two.
-Outputs Variadic(const Call& call, Outputs (*combine)(const Call&)) {
+Outputs Variadic(const FoldCall& call, Outputs (*combine)(const FoldCall&)) {
   if (call.num_inputs() == 0 || call.value(0) == nullptr) return {};
   Outputs result = {std::make_shared<Literal>(*call.value(0))};
   const onnx::NodeProto no_attributes;
   for (size_t i = 1; i < call.num_inputs() && !result.empty(); ++i) {
     const std::array<Input, 2> two = {Input{result[0].get(), nullptr, true}, Input{call.value(i), nullptr, true}};
     // Variadic operators have had NumPy broadcasting since version 8; before, equal shapes.
-    result = combine(Call(no_attributes, call.version() < 8 ? 1 : 8, two));
+    result = combine(FoldCall(no_attributes, call.version() < 8 ? 1 : 8, two));
   }
   return result;
 }
 
-Outputs Max(const Call& call) {
-  return Variadic(call, [](const Call& two) {
+Outputs Max(const FoldCall& call) {
+  return Variadic(call, [](const FoldCall& two) {
     return Binary(two, Known([](int64_t a, int64_t b) { return std::max(a, b); }),
                   [](double a, double b) { return std::isnan(a) || a > b ? a : b; });
   });
 }
 
-Outputs Min(const Call& call) {
-  return Variadic(call, [](const Call& two) {
+Outputs Min(const FoldCall& call) {
+  return Variadic(call, [](const FoldCall& two) {
     return Binary(two, Known([](int64_t a, int64_t b) { return std::min(a, b); }),
                   [](double a, double b) { return std::isnan(a) || a < b ? a : b; });
   });
 }
 
-Outputs Sum(const Call& call) { return Variadic(call, Add); }
+Outputs Sum(const FoldCall& call) { return Variadic(call, Add); }
 
-Outputs Mean(const Call& call) {
+Outputs Mean(const FoldCall& call) {
   Outputs sum = Variadic(call, Add);
   if (sum.empty() || sum[0]->floats() == nullptr) return {};
   const auto count = static_cast<double>(call.num_inputs());
@@ -181,7 +181,7 @@ Outputs Mean(const Call& call) {
 }
 
 // A shift by the width or more (negative counts as such) leaves nothing, to the right the sign.
-Outputs BitShift(const Call& call) {
+Outputs BitShift(const FoldCall& call) {
   if (call.string_attribute("direction", "") == "LEFT") {
     return BinaryBits(call, Known([](int64_t a, int64_t b) {
                         return b < 0 || b > 63 ? 0 : static_cast<int64_t>(static_cast<uint64_t>(a) << b);
@@ -190,37 +190,37 @@ Outputs BitShift(const Call& call) {
   return BinaryBits(call, Known([](int64_t a, int64_t b) { return a >> (b < 0 ? 63 : std::min<int64_t>(b, 63)); }));
 }
 
-Outputs BitwiseAnd(const Call& call) {
+Outputs BitwiseAnd(const FoldCall& call) {
   return BinaryBits(call, Known([](int64_t a, int64_t b) { return a & b; }));
 }
 
-Outputs BitwiseOr(const Call& call) {
+Outputs BitwiseOr(const FoldCall& call) {
   return BinaryBits(call, Known([](int64_t a, int64_t b) { return a | b; }));
 }
 
-Outputs BitwiseXor(const Call& call) {
+Outputs BitwiseXor(const FoldCall& call) {
   return BinaryBits(call, Known([](int64_t a, int64_t b) { return a ^ b; }));
 }
 
-constexpr auto kArithmeticRows = std::to_array<Row>({
-    {"Add", Add, Needs::kPartial},
-    {"BitShift", BitShift, Needs::kPartial},
-    {"BitwiseAnd", BitwiseAnd, Needs::kPartial},
-    {"BitwiseOr", BitwiseOr, Needs::kPartial},
-    {"BitwiseXor", BitwiseXor, Needs::kPartial},
-    {"Div", Div, Needs::kPartial},
-    {"Max", Max, Needs::kPartial},
+constexpr auto kArithmeticRows = std::to_array<FoldRow>({
+    {"Add", Add, FoldNeeds::kPartial},
+    {"BitShift", BitShift, FoldNeeds::kPartial},
+    {"BitwiseAnd", BitwiseAnd, FoldNeeds::kPartial},
+    {"BitwiseOr", BitwiseOr, FoldNeeds::kPartial},
+    {"BitwiseXor", BitwiseXor, FoldNeeds::kPartial},
+    {"Div", Div, FoldNeeds::kPartial},
+    {"Max", Max, FoldNeeds::kPartial},
     {"Mean", Mean},
-    {"Min", Min, Needs::kPartial},
-    {"Mod", Mod, Needs::kPartial},
-    {"Mul", Mul, Needs::kPartial},
+    {"Min", Min, FoldNeeds::kPartial},
+    {"Mod", Mod, FoldNeeds::kPartial},
+    {"Mul", Mul, FoldNeeds::kPartial},
     {"Pow", Pow},
-    {"Sub", Sub, Needs::kPartial},
-    {"Sum", Sum, Needs::kPartial},
+    {"Sub", Sub, FoldNeeds::kPartial},
+    {"Sum", Sum, FoldNeeds::kPartial},
 });
 
 }  // namespace
 
-absl::Span<const Row> ArithmeticRows() { return kArithmeticRows; }
+absl::Span<const FoldRow> ArithmeticRows() { return kArithmeticRows; }
 
 }  // namespace onnx_mem::fold

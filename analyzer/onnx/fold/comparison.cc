@@ -10,7 +10,7 @@ namespace onnx_mem::fold {
 namespace {
 
 template <class Op>
-Outputs Compare(const Call& call, Op op) {
+Outputs Compare(const FoldCall& call, Op op) {
   std::optional<Pairing> pairing = Pair(call);
   if (!pairing) return {};
   std::vector<int64_t> result;
@@ -25,15 +25,15 @@ Outputs Compare(const Call& call, Op op) {
   return Integers(DType::kBool, pairing->dims, std::move(result));
 }
 
-Outputs Equal(const Call& call) { return Compare(call, std::equal_to<>()); }
-Outputs Greater(const Call& call) { return Compare(call, std::greater<>()); }
-Outputs GreaterOrEqual(const Call& call) { return Compare(call, std::greater_equal<>()); }
-Outputs Less(const Call& call) { return Compare(call, std::less<>()); }
-Outputs LessOrEqual(const Call& call) { return Compare(call, std::less_equal<>()); }
+Outputs Equal(const FoldCall& call) { return Compare(call, std::equal_to<>()); }
+Outputs Greater(const FoldCall& call) { return Compare(call, std::greater<>()); }
+Outputs GreaterOrEqual(const FoldCall& call) { return Compare(call, std::greater_equal<>()); }
+Outputs Less(const FoldCall& call) { return Compare(call, std::less<>()); }
+Outputs LessOrEqual(const FoldCall& call) { return Compare(call, std::less_equal<>()); }
 
 // `decisive` is the operand that settles the result whatever the other one is.
 template <class Op>
-Outputs Logical(const Call& call, std::optional<int64_t> decisive, Op op) {
+Outputs Logical(const FoldCall& call, std::optional<int64_t> decisive, Op op) {
   std::optional<Pairing> pairing = Pair(call);
   if (!pairing || pairing->a->ints() == nullptr) return {};
   return Integers(DType::kBool, pairing->dims,
@@ -44,18 +44,18 @@ Outputs Logical(const Call& call, std::optional<int64_t> decisive, Op op) {
                   }));
 }
 
-Outputs And(const Call& call) { return Logical(call, 0, std::logical_and<>()); }
-Outputs Or(const Call& call) { return Logical(call, 1, std::logical_or<>()); }
-Outputs Xor(const Call& call) { return Logical(call, std::nullopt, std::not_equal_to<>()); }
+Outputs And(const FoldCall& call) { return Logical(call, 0, std::logical_and<>()); }
+Outputs Or(const FoldCall& call) { return Logical(call, 1, std::logical_or<>()); }
+Outputs Xor(const FoldCall& call) { return Logical(call, std::nullopt, std::not_equal_to<>()); }
 
-Outputs Not(const Call& call) {
+Outputs Not(const FoldCall& call) {
   const Literal& x = *call.value(0);
   if (x.dtype != DType::kBool) return {};
   return MapElements(x, [](int64_t v) -> int64_t { return v == 0 ? 1 : 0; }, [](double v) { return v; });
 }
 
 template <class Test>
-Outputs Classify(const Call& call, Test test) {
+Outputs Classify(const FoldCall& call, Test test) {
   const std::vector<double>* floats = call.value(0)->floats();
   if (floats == nullptr) return {};
   std::vector<int64_t> result;
@@ -63,13 +63,13 @@ Outputs Classify(const Call& call, Test test) {
   return Integers(DType::kBool, call.value(0)->dims, std::move(result));
 }
 
-Outputs IsInf(const Call& call) {
+Outputs IsInf(const FoldCall& call) {
   const bool negative = call.int_attribute("detect_negative", 1) != 0;
   const bool positive = call.int_attribute("detect_positive", 1) != 0;
   return Classify(call, [=](double v) { return std::isinf(v) && (v < 0 ? negative : positive); });
 }
 
-Outputs IsNaN(const Call& call) {
+Outputs IsNaN(const FoldCall& call) {
   return Classify(call, [](double v) { return std::isnan(v); });
 }
 
@@ -93,7 +93,7 @@ std::optional<std::vector<T>> Select(const std::vector<int64_t>& condition, cons
   return result;
 }
 
-Outputs Where(const Call& call) {
+Outputs Where(const FoldCall& call) {
   const Literal* condition = call.value(0);
   const Literal* x = call.value(1);
   const Literal* y = call.value(2);
@@ -114,23 +114,23 @@ Outputs Where(const Call& call) {
   return Floats(x->dtype, *dims, *std::move(chosen));
 }
 
-constexpr auto kComparisonRows = std::to_array<Row>({
-    {"And", And, Needs::kPartial},
-    {"Equal", Equal, Needs::kPartial},
-    {"Greater", Greater, Needs::kPartial},
-    {"GreaterOrEqual", GreaterOrEqual, Needs::kPartial},
+constexpr auto kComparisonRows = std::to_array<FoldRow>({
+    {"And", And, FoldNeeds::kPartial},
+    {"Equal", Equal, FoldNeeds::kPartial},
+    {"Greater", Greater, FoldNeeds::kPartial},
+    {"GreaterOrEqual", GreaterOrEqual, FoldNeeds::kPartial},
     {"IsInf", IsInf},
     {"IsNaN", IsNaN},
-    {"Less", Less, Needs::kPartial},
-    {"LessOrEqual", LessOrEqual, Needs::kPartial},
-    {"Not", Not, Needs::kPartial},
-    {"Or", Or, Needs::kPartial},
-    {"Where", Where, Needs::kPartial},
-    {"Xor", Xor, Needs::kPartial},
+    {"Less", Less, FoldNeeds::kPartial},
+    {"LessOrEqual", LessOrEqual, FoldNeeds::kPartial},
+    {"Not", Not, FoldNeeds::kPartial},
+    {"Or", Or, FoldNeeds::kPartial},
+    {"Where", Where, FoldNeeds::kPartial},
+    {"Xor", Xor, FoldNeeds::kPartial},
 });
 
 }  // namespace
 
-absl::Span<const Row> ComparisonRows() { return kComparisonRows; }
+absl::Span<const FoldRow> ComparisonRows() { return kComparisonRows; }
 
 }  // namespace onnx_mem::fold

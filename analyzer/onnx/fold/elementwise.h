@@ -28,7 +28,7 @@ struct Pairing {
 };
 
 // The first two inputs of `call`; nullopt where they do not fit each other.
-inline std::optional<Pairing> Pair(const Call& call) {
+inline std::optional<Pairing> Pair(const FoldCall& call) {
   const Literal* a = call.value(0);
   const Literal* b = call.value(1);
   if (a == nullptr || b == nullptr || a->data.index() != b->data.index()) return std::nullopt;

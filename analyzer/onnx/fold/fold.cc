@@ -5,36 +5,36 @@
 
 namespace onnx_mem::fold {
 
-std::optional<int64_t> Call::scalar(size_t i) const {
+std::optional<int64_t> FoldCall::scalar(size_t i) const {
   const Literal* literal = value(i);
   if (literal == nullptr || literal->ints() == nullptr || literal->ints()->size() != 1) return std::nullopt;
   const int64_t element = literal->ints()->front();
   return element == kUnknownElement ? std::nullopt : std::optional<int64_t>(element);
 }
 
-const onnx::AttributeProto* Call::attribute(std::string_view name) const {
+const onnx::AttributeProto* FoldCall::attribute(std::string_view name) const {
   for (const onnx::AttributeProto& attribute : node_.attribute()) {
     if (attribute.name() == name) return &attribute;
   }
   return nullptr;
 }
 
-int64_t Call::int_attribute(std::string_view name, int64_t fallback) const {
+int64_t FoldCall::int_attribute(std::string_view name, int64_t fallback) const {
   const onnx::AttributeProto* found = attribute(name);
   return found != nullptr ? found->i() : fallback;
 }
 
-double Call::float_attribute(std::string_view name, double fallback) const {
+double FoldCall::float_attribute(std::string_view name, double fallback) const {
   const onnx::AttributeProto* found = attribute(name);
   return found != nullptr ? found->f() : fallback;
 }
 
-std::string_view Call::string_attribute(std::string_view name, std::string_view fallback) const {
+std::string_view FoldCall::string_attribute(std::string_view name, std::string_view fallback) const {
   const onnx::AttributeProto* found = attribute(name);
   return found != nullptr ? std::string_view(found->s()) : fallback;
 }
 
-std::optional<std::vector<int64_t>> Call::ints_input_or_attribute(size_t i, std::string_view name) const {
+std::optional<std::vector<int64_t>> FoldCall::ints_input_or_attribute(size_t i, std::string_view name) const {
   if (has(i)) {
     const Literal* literal = value(i);
     if (literal == nullptr || literal->ints() == nullptr) return std::nullopt;

@@ -37,9 +37,9 @@ struct Input {
 using Outputs = absl::InlinedVector<LiteralPtr, 2>;
 
 // The node being folded. Which inputs are certain to have contents is what the operator's row asks for.
-class Call {
+class FoldCall {
  public:
-  Call(const onnx::NodeProto& node, int version, absl::Span<const Input> inputs)
+  FoldCall(const onnx::NodeProto& node, int version, absl::Span<const Input> inputs)
       : node_(node), version_(version), inputs_(inputs) {}
 
   int version() const { return version_; }  // since_version of the schema in force
@@ -66,36 +66,36 @@ class Call {
   absl::Span<const Input> inputs_;
 };
 
-using Function = Outputs (*)(const Call&);
+using Function = Outputs (*)(const FoldCall&);
 
-enum class Needs : uint8_t {
+enum class FoldNeeds : uint8_t {
   kContents,  // every present input has complete contents
   kPartial0,  // like kContents, but input 0 may have unknown elements
   kPartial,   // like kContents, but any input may have unknown elements
   kTypes,     // the function looks for itself; contents may be missing
 };
 
-struct Row {
+struct FoldRow {
   std::string_view op;
   Function run;
-  Needs needs = Needs::kContents;
+  FoldNeeds needs = FoldNeeds::kContents;
 };
 
 // The families, each a table of its own file.
-absl::Span<const Row> ArithmeticRows();
-absl::Span<const Row> ComparisonRows();
-absl::Span<const Row> GeneratorRows();
-absl::Span<const Row> IndexingRows();
-absl::Span<const Row> LayoutRows();
-absl::Span<const Row> MathRows();
-absl::Span<const Row> MatrixRows();
-absl::Span<const Row> PlacementRows();
-absl::Span<const Row> QuantizeRows();
-absl::Span<const Row> ReductionRows();
-absl::Span<const Row> SelectionRows();
+absl::Span<const FoldRow> ArithmeticRows();
+absl::Span<const FoldRow> ComparisonRows();
+absl::Span<const FoldRow> GeneratorRows();
+absl::Span<const FoldRow> IndexingRows();
+absl::Span<const FoldRow> LayoutRows();
+absl::Span<const FoldRow> MathRows();
+absl::Span<const FoldRow> MatrixRows();
+absl::Span<const FoldRow> PlacementRows();
+absl::Span<const FoldRow> QuantizeRows();
+absl::Span<const FoldRow> ReductionRows();
+absl::Span<const FoldRow> SelectionRows();
 
 // The row of an operator of the default domain; null where its results are not folded.
-const Row* FindRow(std::string_view op);
+const FoldRow* FindRow(std::string_view op);
 
 // Whether an element is kUnknownElement.
 bool HasUnknown(const Literal& literal);

@@ -9,7 +9,7 @@ namespace onnx_mem::fold {
 namespace {
 
 // The shape of input 0, unknown dims as unknown elements; nullopt where not even the rank is known.
-std::optional<std::vector<int64_t>> DimsOfInput(const Call& call) {
+std::optional<std::vector<int64_t>> DimsOfInput(const FoldCall& call) {
   const onnx::TypeProto* type = call.type(0);
   if (type == nullptr || !type->has_tensor_type() || !type->tensor_type().has_shape()) return std::nullopt;
   std::vector<int64_t> dims;
@@ -19,7 +19,7 @@ std::optional<std::vector<int64_t>> DimsOfInput(const Call& call) {
   return dims;
 }
 
-Outputs ShapeOf(const Call& call) {
+Outputs ShapeOf(const FoldCall& call) {
   std::optional<std::vector<int64_t>> dims = DimsOfInput(call);
   if (!dims) return {};
   const auto rank = static_cast<int64_t>(dims->size());
@@ -29,7 +29,7 @@ Outputs ShapeOf(const Call& call) {
   return Integers(DType::kInt64, {end - start}, {dims->begin() + start, dims->begin() + end});
 }
 
-Outputs Size(const Call& call) {
+Outputs Size(const FoldCall& call) {
   std::optional<std::vector<int64_t>> dims = DimsOfInput(call);
   if (!dims) return {};
   int64_t size = 1;
@@ -41,7 +41,7 @@ Outputs Size(const Call& call) {
   return Integers(DType::kInt64, {}, {size});
 }
 
-Outputs Constant(const Call& call) {
+Outputs Constant(const FoldCall& call) {
   if (const onnx::AttributeProto* a = call.attribute("value_int")) return Integers(DType::kInt64, {}, {a->i()});
   if (const onnx::AttributeProto* a = call.attribute("value_float")) return Floats(DType::kFloat32, {}, {a->f()});
   if (const onnx::AttributeProto* a = call.attribute("value_ints")) {
@@ -57,7 +57,7 @@ Outputs Constant(const Call& call) {
   return {std::move(literal)};
 }
 
-Outputs ConstantOfShape(const Call& call) {
+Outputs ConstantOfShape(const FoldCall& call) {
   const std::vector<int64_t>* target = call.value(0)->ints();
   if (target == nullptr || call.value(0)->dims.size() != 1) return {};
   const Dims dims(target->begin(), target->end());
@@ -74,14 +74,14 @@ Outputs ConstantOfShape(const Call& call) {
 
 // One number of an input that is a scalar (or has one element, which runtimes accept).
 template <class T>
-std::optional<T> Element(const Call& call, size_t i) {
+std::optional<T> Element(const FoldCall& call, size_t i) {
   const Literal* literal = call.value(i);
   if (literal == nullptr) return std::nullopt;
   const auto* data = std::get_if<std::vector<T>>(&literal->data);
   return data != nullptr && data->size() == 1 ? std::optional<T>(data->front()) : std::nullopt;
 }
 
-Outputs Range(const Call& call) {
+Outputs Range(const FoldCall& call) {
   const DType dtype = call.value(0) != nullptr ? call.value(0)->dtype : DType::kUnknown;
   const auto start = Element<int64_t>(call, 0);
   const auto limit = Element<int64_t>(call, 1);
@@ -128,7 +128,7 @@ Outputs ZeroOne(DType dtype, Dims dims, int64_t count, Test one_at) {
   return Integers(dtype, std::move(dims), std::move(data));
 }
 
-Outputs EyeLike(const Call& call) {
+Outputs EyeLike(const FoldCall& call) {
   std::optional<std::vector<int64_t>> shape = DimsOfInput(call);
   if (!shape || shape->size() != 2) return {};
   const Dims dims(shape->begin(), shape->end());
@@ -141,17 +141,17 @@ Outputs EyeLike(const Call& call) {
   return ZeroOne(dtype, dims, *count, [&](int64_t i) { return i % dims[1] - i / dims[1] == diagonal; });
 }
 
-constexpr auto kGeneratorsRows = std::to_array<Row>({
-    {"Constant", Constant, Needs::kTypes},
+constexpr auto kGeneratorsRows = std::to_array<FoldRow>({
+    {"Constant", Constant, FoldNeeds::kTypes},
     {"ConstantOfShape", ConstantOfShape},
-    {"EyeLike", EyeLike, Needs::kTypes},
+    {"EyeLike", EyeLike, FoldNeeds::kTypes},
     {"Range", Range},
-    {"Shape", ShapeOf, Needs::kTypes},
-    {"Size", Size, Needs::kTypes},
+    {"Shape", ShapeOf, FoldNeeds::kTypes},
+    {"Size", Size, FoldNeeds::kTypes},
 });
 
 }  // namespace
 
-absl::Span<const Row> GeneratorRows() { return kGeneratorsRows; }
+absl::Span<const FoldRow> GeneratorRows() { return kGeneratorsRows; }
 
 }  // namespace onnx_mem::fold

@@ -12,11 +12,11 @@ std::optional<int64_t> NormalIndex(int64_t index, int64_t length) {
   return index < 0 ? index + length : index;
 }
 
-const std::vector<int64_t>* Indices(const Call& call) {
+const std::vector<int64_t>* Indices(const FoldCall& call) {
   return call.value(1) != nullptr ? call.value(1)->ints() : nullptr;
 }
 
-Outputs Gather(const Call& call) {
+Outputs Gather(const FoldCall& call) {
   const Literal& x = *call.value(0);
   const std::vector<int64_t>* indices = Indices(call);
   std::optional<size_t> axis = NormalAxis(call.int_attribute("axis", 0), x.dims.size());
@@ -58,7 +58,7 @@ std::optional<std::vector<int64_t>> OffsetsAlongAxis(const Dims& dims, const Lit
   return offsets;
 }
 
-Outputs GatherElements(const Call& call) {
+Outputs GatherElements(const FoldCall& call) {
   const Literal& x = *call.value(0);
   std::optional<size_t> axis = NormalAxis(call.int_attribute("axis", 0), x.dims.size());
   if (Indices(call) == nullptr || !axis) return {};
@@ -95,7 +95,7 @@ std::optional<std::vector<int64_t>> TupleOffsets(const Dims& dims, const Literal
   return offsets;
 }
 
-Outputs GatherND(const Call& call) {
+Outputs GatherND(const FoldCall& call) {
   const Literal& x = *call.value(0);
   const int64_t batch = call.int_attribute("batch_dims", 0);
   if (Indices(call) == nullptr || batch < 0 || static_cast<size_t>(batch) >= x.dims.size()) return {};
@@ -137,7 +137,7 @@ Cut CutOf(int64_t length, int64_t start, int64_t end, int64_t step) {
   return cut;
 }
 
-Outputs Slice(const Call& call) {
+Outputs Slice(const FoldCall& call) {
   const Literal& x = *call.value(0);
   const auto starts = call.ints_input_or_attribute(1, "starts");
   const auto ends = call.ints_input_or_attribute(2, "ends");
@@ -197,7 +197,7 @@ Outputs Write(const Literal& x, const std::vector<int64_t>& offsets, int64_t run
   return Written<std::string>(x, offsets, run, updates, reduction);
 }
 
-Outputs ScatterElements(const Call& call) {
+Outputs ScatterElements(const FoldCall& call) {
   const Literal& x = *call.value(0);
   std::optional<size_t> axis = NormalAxis(call.int_attribute("axis", 0), x.dims.size());
   if (Indices(call) == nullptr || call.value(2) == nullptr || !axis) return {};
@@ -206,7 +206,7 @@ Outputs ScatterElements(const Call& call) {
   return Write(x, *offsets, 1, *call.value(2), call.string_attribute("reduction", "none"));
 }
 
-Outputs ScatterND(const Call& call) {
+Outputs ScatterND(const FoldCall& call) {
   const Literal& x = *call.value(0);
   if (Indices(call) == nullptr || call.value(2) == nullptr) return {};
   auto starts = TupleOffsets(x.dims, *call.value(1), 0);
@@ -215,18 +215,18 @@ Outputs ScatterND(const Call& call) {
   return Write(x, *starts, Count(tail).value_or(0), *call.value(2), call.string_attribute("reduction", "none"));
 }
 
-constexpr auto kIndexingRows = std::to_array<Row>({
-    {"Gather", Gather, Needs::kPartial0},
-    {"GatherElements", GatherElements, Needs::kPartial0},
-    {"GatherND", GatherND, Needs::kPartial0},
+constexpr auto kIndexingRows = std::to_array<FoldRow>({
+    {"Gather", Gather, FoldNeeds::kPartial0},
+    {"GatherElements", GatherElements, FoldNeeds::kPartial0},
+    {"GatherND", GatherND, FoldNeeds::kPartial0},
     {"Scatter", ScatterElements},
     {"ScatterElements", ScatterElements},
     {"ScatterND", ScatterND},
-    {"Slice", Slice, Needs::kPartial0},
+    {"Slice", Slice, FoldNeeds::kPartial0},
 });
 
 }  // namespace
 
-absl::Span<const Row> IndexingRows() { return kIndexingRows; }
+absl::Span<const FoldRow> IndexingRows() { return kIndexingRows; }
 
 }  // namespace onnx_mem::fold

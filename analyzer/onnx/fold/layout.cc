@@ -16,16 +16,16 @@ Outputs Reshaped(const Literal& x, Dims dims) {
   return {std::move(result)};
 }
 
-Outputs Identity(const Call& call) { return {std::make_shared<Literal>(*call.value(0))}; }
+Outputs Identity(const FoldCall& call) { return {std::make_shared<Literal>(*call.value(0))}; }
 
 // Operators of training that pass their input on when the file is run for inference; `mask` outputs stay unknown.
-Outputs Dropout(const Call& call) {
+Outputs Dropout(const FoldCall& call) {
   if (call.num_outputs() != 1) return {};
   if (call.has(2) && call.scalar(2) != 0) return {};
   return Identity(call);
 }
 
-Outputs Reshape(const Call& call) {
+Outputs Reshape(const FoldCall& call) {
   const Literal& x = *call.value(0);
   std::optional<std::vector<int64_t>> target = call.ints_input_or_attribute(1, "shape");
   if (!target) return {};
@@ -55,7 +55,7 @@ Outputs Reshape(const Call& call) {
   return Reshaped(x, std::move(dims));
 }
 
-Outputs Flatten(const Call& call) {
+Outputs Flatten(const FoldCall& call) {
   const Literal& x = *call.value(0);
   int64_t axis = call.int_attribute("axis", 1);
   const auto rank = static_cast<int64_t>(x.dims.size());
@@ -66,7 +66,7 @@ Outputs Flatten(const Call& call) {
                       std::accumulate(middle, x.dims.end(), int64_t{1}, std::multiplies<>())});
 }
 
-Outputs Squeeze(const Call& call) {
+Outputs Squeeze(const FoldCall& call) {
   const Literal& x = *call.value(0);
   const bool all = !call.has(1) && call.attribute("axes") == nullptr;
   std::vector<bool> drop(x.dims.size(), false);
@@ -88,7 +88,7 @@ Outputs Squeeze(const Call& call) {
   return Reshaped(x, std::move(dims));
 }
 
-Outputs Unsqueeze(const Call& call) {
+Outputs Unsqueeze(const FoldCall& call) {
   const Literal& x = *call.value(0);
   std::optional<std::vector<int64_t>> axes = call.ints_input_or_attribute(1, "axes");
   if (!axes || axes->size() > 64) return {};
@@ -105,7 +105,7 @@ Outputs Unsqueeze(const Call& call) {
   return Reshaped(x, std::move(dims));
 }
 
-Outputs Transpose(const Call& call) {
+Outputs Transpose(const FoldCall& call) {
   const Literal& x = *call.value(0);
   const size_t rank = x.dims.size();
   std::vector<size_t> order(rank);
@@ -130,7 +130,7 @@ Outputs Transpose(const Call& call) {
   return Taken(x, dims, StridedOffsets(dims, moved, 0));
 }
 
-Outputs Expand(const Call& call) {
+Outputs Expand(const FoldCall& call) {
   const Literal& x = *call.value(0);
   if (call.value(1) == nullptr || call.value(1)->ints() == nullptr) return {};
   const Dims target(call.value(1)->ints()->begin(), call.value(1)->ints()->end());
@@ -139,7 +139,7 @@ Outputs Expand(const Call& call) {
   return Taken(x, *dims, BroadcastOffsets(x.dims, *dims));
 }
 
-Outputs Tile(const Call& call) {
+Outputs Tile(const FoldCall& call) {
   const Literal& x = *call.value(0);
   if (call.version() < 6) return {};  // another meaning: tiles along one axis
   if (call.value(1) == nullptr || call.value(1)->ints() == nullptr) return {};
@@ -165,7 +165,7 @@ Outputs Tile(const Call& call) {
 }
 
 template <class T>
-Outputs Joined(const Call& call, size_t axis, Dims dims) {
+Outputs Joined(const FoldCall& call, size_t axis, Dims dims) {
   const Literal& first = *call.value(0);
   const AxisSplit whole = SplitAt(dims, axis);
   std::vector<T> data(static_cast<size_t>(Count(dims).value_or(0)));
@@ -187,7 +187,7 @@ Outputs Joined(const Call& call, size_t axis, Dims dims) {
   return {std::move(result)};
 }
 
-Outputs Concat(const Call& call) {
+Outputs Concat(const FoldCall& call) {
   if (call.num_inputs() == 0) return {};
   for (size_t k = 0; k < call.num_inputs(); ++k) {
     if (call.value(k) == nullptr) return {};
@@ -212,7 +212,7 @@ Outputs Concat(const Call& call) {
 }
 
 // Lengths of the parts along `axis`: as given, or equal ones (the last may be shorter with num_outputs).
-std::optional<std::vector<int64_t>> SplitLengths(const Call& call, int64_t length) {
+std::optional<std::vector<int64_t>> SplitLengths(const FoldCall& call, int64_t length) {
   std::optional<std::vector<int64_t>> given = call.ints_input_or_attribute(1, "split");
   if (given) {
     int64_t total = 0;
@@ -231,7 +231,7 @@ std::optional<std::vector<int64_t>> SplitLengths(const Call& call, int64_t lengt
   return lengths;
 }
 
-Outputs Split(const Call& call) {
+Outputs Split(const FoldCall& call) {
   const Literal& x = *call.value(0);
   std::optional<size_t> axis = NormalAxis(call.int_attribute("axis", 0), x.dims.size());
   if (!axis || call.num_outputs() == 0) return {};
@@ -257,22 +257,22 @@ Outputs Split(const Call& call) {
   return outputs;
 }
 
-constexpr auto kLayoutRows = std::to_array<Row>({
-    {"Concat", Concat, Needs::kPartial},
-    {"Dropout", Dropout, Needs::kPartial0},
-    {"Expand", Expand, Needs::kPartial0},
-    {"Flatten", Flatten, Needs::kPartial0},
-    {"Identity", Identity, Needs::kPartial0},
-    {"Reshape", Reshape, Needs::kPartial0},
-    {"Split", Split, Needs::kPartial0},
-    {"Squeeze", Squeeze, Needs::kPartial0},
-    {"Tile", Tile, Needs::kPartial0},
-    {"Transpose", Transpose, Needs::kPartial0},
-    {"Unsqueeze", Unsqueeze, Needs::kPartial0},
+constexpr auto kLayoutRows = std::to_array<FoldRow>({
+    {"Concat", Concat, FoldNeeds::kPartial},
+    {"Dropout", Dropout, FoldNeeds::kPartial0},
+    {"Expand", Expand, FoldNeeds::kPartial0},
+    {"Flatten", Flatten, FoldNeeds::kPartial0},
+    {"Identity", Identity, FoldNeeds::kPartial0},
+    {"Reshape", Reshape, FoldNeeds::kPartial0},
+    {"Split", Split, FoldNeeds::kPartial0},
+    {"Squeeze", Squeeze, FoldNeeds::kPartial0},
+    {"Tile", Tile, FoldNeeds::kPartial0},
+    {"Transpose", Transpose, FoldNeeds::kPartial0},
+    {"Unsqueeze", Unsqueeze, FoldNeeds::kPartial0},
 });
 
 }  // namespace
 
-absl::Span<const Row> LayoutRows() { return kLayoutRows; }
+absl::Span<const FoldRow> LayoutRows() { return kLayoutRows; }
 
 }  // namespace onnx_mem::fold

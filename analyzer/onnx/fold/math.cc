@@ -9,58 +9,58 @@ namespace onnx_mem::fold {
 namespace {
 
 template <class Op>
-Outputs MapFloats(const Call& call, Op op) {
+Outputs MapFloats(const FoldCall& call, Op op) {
   const Literal& x = *call.value(0);
   if (x.floats() == nullptr) return {};
   return MapElements(x, [](int64_t v) { return v; }, op);
 }
 
 template <double (*F)(double)>
-Outputs Float(const Call& call) {
+Outputs Float(const FoldCall& call) {
   return MapFloats(call, [](double v) { return F(v); });
 }
 
-Outputs Abs(const Call& call) {
+Outputs Abs(const FoldCall& call) {
   return MapElements(
       *call.value(0), [](int64_t v) { return v < 0 && v != INT64_MIN ? -v : v; },
       [](double v) { return std::fabs(v); });
 }
 
-Outputs Neg(const Call& call) {
+Outputs Neg(const FoldCall& call) {
   return MapElements(*call.value(0), [](int64_t v) { return v == INT64_MIN ? v : -v; }, [](double v) { return -v; });
 }
 
-Outputs Sign(const Call& call) {
+Outputs Sign(const FoldCall& call) {
   return MapElements(
       *call.value(0), [](int64_t v) -> int64_t { return (v > 0) - (v < 0); },
       [](double v) { return std::isnan(v) ? v : static_cast<double>((v > 0) - (v < 0)); });
 }
 
-Outputs Relu(const Call& call) {
+Outputs Relu(const FoldCall& call) {
   return MapElements(
       *call.value(0), [](int64_t v) { return std::max<int64_t>(v, 0); }, [](double v) { return v < 0 ? 0 : v; });
 }
 
-Outputs BitwiseNot(const Call& call) {
+Outputs BitwiseNot(const FoldCall& call) {
   if (call.value(0)->ints() == nullptr) return {};
   return MapElements(*call.value(0), [](int64_t v) { return ~v; }, [](double v) { return v; });
 }
 
-Outputs Reciprocal(const Call& call) {
+Outputs Reciprocal(const FoldCall& call) {
   return MapFloats(call, [](double v) { return 1 / v; });
 }
 
-Outputs Sigmoid(const Call& call) {
+Outputs Sigmoid(const FoldCall& call) {
   return MapFloats(call, [](double v) { return 1 / (1 + std::exp(-v)); });
 }
 
-Outputs Softplus(const Call& call) {
+Outputs Softplus(const FoldCall& call) {
   return MapFloats(call, [](double v) { return std::log1p(std::exp(v)); });
 }
 
 // A bound given as input (opset 11 and later) or attribute; nullptr-safe: nullopt means unbounded.
 template <class T>
-std::optional<T> Bound(const Call& call, size_t i, std::string_view attribute) {
+std::optional<T> Bound(const FoldCall& call, size_t i, std::string_view attribute) {
   if (call.has(i)) {
     const auto* data = std::get_if<std::vector<T>>(&call.value(i)->data);
     if (data != nullptr && data->size() == 1) return data->front();
@@ -72,7 +72,7 @@ std::optional<T> Bound(const Call& call, size_t i, std::string_view attribute) {
   return std::nullopt;
 }
 
-Outputs Clip(const Call& call) {
+Outputs Clip(const FoldCall& call) {
   const auto int_low = Bound<int64_t>(call, 1, "min");
   const auto int_high = Bound<int64_t>(call, 2, "max");
   const auto low = Bound<double>(call, 1, "min");
@@ -123,37 +123,37 @@ Outputs CastTo(const Literal& x, DType to) {
   return Integers(to, x.dims, std::move(result));
 }
 
-Outputs Cast(const Call& call) {
+Outputs Cast(const FoldCall& call) {
   const onnx::AttributeProto* to = call.attribute("to");
   // Opset 1 to 5 name the type by a string.
   if (to == nullptr || to->type() == onnx::AttributeProto::STRING) return {};
   return CastTo(*call.value(0), DTypeOf(static_cast<int>(to->i())));
 }
 
-Outputs CastLike(const Call& call) {
+Outputs CastLike(const FoldCall& call) {
   if (call.value(0) == nullptr || call.type(1) == nullptr || !call.type(1)->has_tensor_type()) return {};
   return CastTo(*call.value(0), DTypeOf(call.type(1)->tensor_type().elem_type()));
 }
 
-constexpr auto kMathRows = std::to_array<Row>({
+constexpr auto kMathRows = std::to_array<FoldRow>({
     {"Abs", Abs},
     {"Acos", Float<std::acos>},
     {"Asin", Float<std::asin>},
     {"Atan", Float<std::atan>},
     {"BitwiseNot", BitwiseNot},
-    {"Cast", Cast, Needs::kPartial},
-    {"CastLike", CastLike, Needs::kTypes},
+    {"Cast", Cast, FoldNeeds::kPartial},
+    {"CastLike", CastLike, FoldNeeds::kTypes},
     {"Ceil", Float<std::ceil>},
-    {"Clip", Clip, Needs::kPartial0},
+    {"Clip", Clip, FoldNeeds::kPartial0},
     {"Cos", Float<std::cos>},
     {"Cosh", Float<std::cosh>},
     {"Erf", Float<std::erf>},
     {"Exp", Float<std::exp>},
     {"Floor", Float<std::floor>},
     {"Log", Float<std::log>},
-    {"Neg", Neg, Needs::kPartial},
+    {"Neg", Neg, FoldNeeds::kPartial},
     {"Reciprocal", Reciprocal},
-    {"Relu", Relu, Needs::kPartial},
+    {"Relu", Relu, FoldNeeds::kPartial},
     {"Round", Float<std::nearbyint>},
     {"Sigmoid", Sigmoid},
     {"Sign", Sign},
@@ -167,6 +167,6 @@ constexpr auto kMathRows = std::to_array<Row>({
 
 }  // namespace
 
-absl::Span<const Row> MathRows() { return kMathRows; }
+absl::Span<const FoldRow> MathRows() { return kMathRows; }
 
 }  // namespace onnx_mem::fold

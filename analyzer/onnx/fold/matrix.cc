@@ -64,7 +64,7 @@ std::vector<T> Multiply(const Problem& problem, const std::vector<T>& a, const s
   return result;
 }
 
-Outputs MatMul(const Call& call) {
+Outputs MatMul(const FoldCall& call) {
   const Literal& a = *call.value(0);
   const Literal* b = call.value(1);
   if (b == nullptr || a.dtype != b->dtype) return {};
@@ -81,12 +81,12 @@ Outputs MatMul(const Call& call) {
   return Integers(a.dtype, problem->dims, std::move(result));
 }
 
-constexpr auto kMatrixRows = std::to_array<Row>({
+constexpr auto kMatrixRows = std::to_array<FoldRow>({
     {"MatMul", MatMul},
 });
 
 }  // namespace
 
-absl::Span<const Row> MatrixRows() { return kMatrixRows; }
+absl::Span<const FoldRow> MatrixRows() { return kMatrixRows; }
 
 }  // namespace onnx_mem::fold

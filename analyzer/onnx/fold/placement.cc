@@ -8,7 +8,7 @@
 namespace onnx_mem::fold {
 namespace {
 
-Outputs Trilu(const Call& call) {
+Outputs Trilu(const FoldCall& call) {
   const Literal& x = *call.value(0);
   if (x.dims.size() < 2 || (call.has(1) && !call.scalar(1))) return {};
   const int64_t diagonal = call.scalar(1).value_or(0);
@@ -26,7 +26,7 @@ Outputs Trilu(const Call& call) {
   return {std::move(result)};
 }
 
-Outputs OneHot(const Call& call) {
+Outputs OneHot(const FoldCall& call) {
   const Literal& indices = *call.value(0);
   const std::optional<int64_t> depth = call.scalar(1);
   const Literal* values = call.value(2);  // off, on
@@ -65,7 +65,7 @@ std::optional<int64_t> PadSource(std::string_view mode, int64_t at, int64_t leng
 }
 
 // Begin and end of each axis; empty where they do not fit.
-std::vector<std::pair<int64_t, int64_t>> PadAmounts(const Call& call, size_t rank) {
+std::vector<std::pair<int64_t, int64_t>> PadAmounts(const FoldCall& call, size_t rank) {
   auto pads = call.ints_input_or_attribute(1, "pads");
   if (!pads) return {};
   std::vector<std::pair<int64_t, int64_t>> amounts(rank, {0, 0});
@@ -84,7 +84,7 @@ std::vector<std::pair<int64_t, int64_t>> PadAmounts(const Call& call, size_t ran
   return amounts;
 }
 
-Outputs Pad(const Call& call) {
+Outputs Pad(const FoldCall& call) {
   const Literal& x = *call.value(0);
   const auto amounts = PadAmounts(call, x.dims.size());
   if (amounts.size() != x.dims.size() || Count(x.dims) == 0) return {};
@@ -123,7 +123,7 @@ Outputs Pad(const Call& call) {
   return Taken(source, std::move(dims), offsets);
 }
 
-constexpr auto kPlacementRows = std::to_array<Row>({
+constexpr auto kPlacementRows = std::to_array<FoldRow>({
     {"OneHot", OneHot},
     {"Pad", Pad},
     {"Trilu", Trilu},
@@ -131,6 +131,6 @@ constexpr auto kPlacementRows = std::to_array<Row>({
 
 }  // namespace
 
-absl::Span<const Row> PlacementRows() { return kPlacementRows; }
+absl::Span<const FoldRow> PlacementRows() { return kPlacementRows; }
 
 }  // namespace onnx_mem::fold

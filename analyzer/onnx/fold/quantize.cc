@@ -9,7 +9,7 @@ namespace onnx_mem::fold {
 namespace {
 
 // For each element of `x`, the offset of its scale; nullopt for scales in blocks.
-std::optional<std::vector<int64_t>> ScaleOffsets(const Call& call, const Literal& x, const Literal& scale) {
+std::optional<std::vector<int64_t>> ScaleOffsets(const FoldCall& call, const Literal& x, const Literal& scale) {
   const int64_t count = Count(x.dims).value_or(0);
   if (Count(scale.dims) == 1) return std::vector<int64_t>(static_cast<size_t>(count), 0);
   std::optional<size_t> axis = NormalAxis(call.int_attribute("axis", 1), x.dims.size());
@@ -22,13 +22,13 @@ std::optional<std::vector<int64_t>> ScaleOffsets(const Call& call, const Literal
 }
 
 // Whether the zero point (input 2) is absent or has one integer per scale.
-bool ZeroPointFits(const Call& call, const Literal& scale) {
+bool ZeroPointFits(const FoldCall& call, const Literal& scale) {
   if (!call.has(2)) return true;
   const Literal* zero = call.value(2);
   return zero != nullptr && zero->ints() != nullptr && Count(zero->dims) == Count(scale.dims);
 }
 
-Outputs DequantizeLinear(const Call& call) {
+Outputs DequantizeLinear(const FoldCall& call) {
   const Literal& x = *call.value(0);
   const Literal* scale = call.value(1);
   if (scale == nullptr || scale->floats() == nullptr || x.ints() == nullptr || !ZeroPointFits(call, *scale)) return {};
@@ -45,7 +45,7 @@ Outputs DequantizeLinear(const Call& call) {
   return Floats(scale->dtype, x.dims, std::move(result));
 }
 
-Outputs QuantizeLinear(const Call& call) {
+Outputs QuantizeLinear(const FoldCall& call) {
   const Literal& x = *call.value(0);
   const Literal* scale = call.value(1);
   if (scale == nullptr || scale->floats() == nullptr || x.floats() == nullptr || !ZeroPointFits(call, *scale))
@@ -71,13 +71,13 @@ Outputs QuantizeLinear(const Call& call) {
   return Integers(to, x.dims, std::move(result));
 }
 
-constexpr auto kQuantizeRows = std::to_array<Row>({
+constexpr auto kQuantizeRows = std::to_array<FoldRow>({
     {"DequantizeLinear", DequantizeLinear},
     {"QuantizeLinear", QuantizeLinear},
 });
 
 }  // namespace
 
-absl::Span<const Row> QuantizeRows() { return kQuantizeRows; }
+absl::Span<const FoldRow> QuantizeRows() { return kQuantizeRows; }
 
 }  // namespace onnx_mem::fold

@@ -36,7 +36,7 @@ std::optional<ReducedGroups> Group(const Literal& x, absl::Span<const int64_t> a
 
 // Reduces every group from `start` with `step`, then `finish`(accumulated, elements per group).
 template <class Step, class Finish>
-Outputs Reduce(const Call& call, std::optional<double> start, Step step, Finish finish) {
+Outputs Reduce(const FoldCall& call, std::optional<double> start, Step step, Finish finish) {
   const Literal& x = *call.value(0);
   const std::vector<int64_t> axes = call.ints_input_or_attribute(1, "axes").value_or(std::vector<int64_t>());
   if (axes.empty() && call.int_attribute("noop_with_empty_axes", 0) != 0) return {};
@@ -119,25 +119,25 @@ struct Average {
   double operator()(double v, int64_t n) const { return v / static_cast<double>(n); }
 };
 
-Outputs ReduceL1(const Call& call) { return Reduce(call, 0, PlusAbsolute(), Same()); }
-Outputs ReduceMax(const Call& call) { return Reduce(call, std::nullopt, Larger(), Same()); }
-Outputs ReduceMean(const Call& call) { return Reduce(call, 0, Plus(), Average()); }
-Outputs ReduceMin(const Call& call) { return Reduce(call, std::nullopt, Smaller(), Same()); }
-Outputs ReduceProd(const Call& call) { return Reduce(call, 1, Times(), Same()); }
-Outputs ReduceSum(const Call& call) { return Reduce(call, 0, Plus(), Same()); }
-Outputs ReduceSumSquare(const Call& call) { return Reduce(call, 0, PlusSquare(), Same()); }
+Outputs ReduceL1(const FoldCall& call) { return Reduce(call, 0, PlusAbsolute(), Same()); }
+Outputs ReduceMax(const FoldCall& call) { return Reduce(call, std::nullopt, Larger(), Same()); }
+Outputs ReduceMean(const FoldCall& call) { return Reduce(call, 0, Plus(), Average()); }
+Outputs ReduceMin(const FoldCall& call) { return Reduce(call, std::nullopt, Smaller(), Same()); }
+Outputs ReduceProd(const FoldCall& call) { return Reduce(call, 1, Times(), Same()); }
+Outputs ReduceSum(const FoldCall& call) { return Reduce(call, 0, Plus(), Same()); }
+Outputs ReduceSumSquare(const FoldCall& call) { return Reduce(call, 0, PlusSquare(), Same()); }
 
-Outputs ReduceL2(const Call& call) {
+Outputs ReduceL2(const FoldCall& call) {
   if (call.value(0)->floats() == nullptr) return {};
   return Reduce(call, 0, PlusSquare(), [](auto v, int64_t) { return std::sqrt(static_cast<double>(v)); });
 }
 
-Outputs ReduceLogSum(const Call& call) {
+Outputs ReduceLogSum(const FoldCall& call) {
   if (call.value(0)->floats() == nullptr) return {};
   return Reduce(call, 0, Plus(), [](auto v, int64_t) { return std::log(static_cast<double>(v)); });
 }
 
-Outputs ArgBest(const Call& call, bool largest) {
+Outputs ArgBest(const FoldCall& call, bool largest) {
   const Literal& x = *call.value(0);
   std::optional<size_t> axis = NormalAxis(call.int_attribute("axis", 0), x.dims.size());
   if (!axis || x.dims[*axis] == 0) return {};
@@ -172,10 +172,10 @@ Outputs ArgBest(const Call& call, bool largest) {
   return Integers(DType::kInt64, std::move(dims), std::move(result));
 }
 
-Outputs ArgMax(const Call& call) { return ArgBest(call, true); }
-Outputs ArgMin(const Call& call) { return ArgBest(call, false); }
+Outputs ArgMax(const FoldCall& call) { return ArgBest(call, true); }
+Outputs ArgMin(const FoldCall& call) { return ArgBest(call, false); }
 
-Outputs CumSum(const Call& call) {
+Outputs CumSum(const FoldCall& call) {
   const Literal& x = *call.value(0);
   std::optional<int64_t> raw_axis = call.scalar(1);
   std::optional<size_t> axis = raw_axis ? NormalAxis(*raw_axis, x.dims.size()) : std::nullopt;
@@ -209,23 +209,23 @@ Outputs CumSum(const Call& call) {
   return {};
 }
 
-constexpr auto kReductionRows = std::to_array<Row>({
+constexpr auto kReductionRows = std::to_array<FoldRow>({
     {"ArgMax", ArgMax},
     {"ArgMin", ArgMin},
     {"CumSum", CumSum},
     {"ReduceL1", ReduceL1},
     {"ReduceL2", ReduceL2},
     {"ReduceLogSum", ReduceLogSum},
-    {"ReduceMax", ReduceMax, Needs::kPartial0},
+    {"ReduceMax", ReduceMax, FoldNeeds::kPartial0},
     {"ReduceMean", ReduceMean},
-    {"ReduceMin", ReduceMin, Needs::kPartial0},
-    {"ReduceProd", ReduceProd, Needs::kPartial0},
-    {"ReduceSum", ReduceSum, Needs::kPartial0},
+    {"ReduceMin", ReduceMin, FoldNeeds::kPartial0},
+    {"ReduceProd", ReduceProd, FoldNeeds::kPartial0},
+    {"ReduceSum", ReduceSum, FoldNeeds::kPartial0},
     {"ReduceSumSquare", ReduceSumSquare},
 });
 
 }  // namespace
 
-absl::Span<const Row> ReductionRows() { return kReductionRows; }
+absl::Span<const FoldRow> ReductionRows() { return kReductionRows; }
 
 }  // namespace onnx_mem::fold

@@ -27,7 +27,7 @@ std::optional<std::vector<int64_t>> NonZeroOffsets(const Literal& x) {
   return offsets;
 }
 
-Outputs NonZero(const Call& call) {
+Outputs NonZero(const FoldCall& call) {
   const Literal& x = *call.value(0);
   std::optional<std::vector<int64_t>> offsets = NonZeroOffsets(x);
   if (!offsets) return {};
@@ -63,7 +63,7 @@ Literal Flat(const Literal& x) {
   return flat;
 }
 
-Outputs Compress(const Call& call) {
+Outputs Compress(const FoldCall& call) {
   const Literal* condition = call.value(1);
   if (condition == nullptr || condition->ints() == nullptr) return {};
   const bool flat = call.attribute("axis") == nullptr;
@@ -94,7 +94,7 @@ std::vector<int64_t> DistinctPositions(const std::vector<T>& data, bool sorted) 
 
 // Element `i` of the result for each element of the input, and how often each occurs.
 template <class T>
-Outputs UniqueOf(const Call& call, const Literal& x, const std::vector<T>& data) {
+Outputs UniqueOf(const FoldCall& call, const Literal& x, const std::vector<T>& data) {
   if constexpr (std::is_same_v<T, double>) {
     if (std::any_of(data.begin(), data.end(), [](double v) { return std::isnan(v); })) return {};
   }
@@ -124,7 +124,7 @@ Outputs UniqueOf(const Call& call, const Literal& x, const std::vector<T>& data)
   return outputs;
 }
 
-Outputs Unique(const Call& call) {
+Outputs Unique(const FoldCall& call) {
   if (call.attribute("axis") != nullptr && call.value(0)->dims.size() != 1) return {};
   if (call.num_outputs() > 4) return {};
   const Literal x = Flat(*call.value(0));
@@ -151,7 +151,7 @@ std::vector<int64_t> BestPositions(const std::vector<T>& data, const AxisSplit& 
   return positions;
 }
 
-Outputs TopK(const Call& call) {
+Outputs TopK(const FoldCall& call) {
   const Literal& x = *call.value(0);
   const std::optional<int64_t> k = call.has(1) ? call.scalar(1) : call.int_attribute("k", -1);
   std::optional<size_t> axis = NormalAxis(call.int_attribute("axis", -1), x.dims.size());
@@ -185,7 +185,7 @@ Outputs TopK(const Call& call) {
   return values;
 }
 
-constexpr auto kSelectionRows = std::to_array<Row>({
+constexpr auto kSelectionRows = std::to_array<FoldRow>({
     {"Compress", Compress},
     {"NonZero", NonZero},
     {"TopK", TopK},
@@ -194,6 +194,6 @@ constexpr auto kSelectionRows = std::to_array<Row>({
 
 }  // namespace
 
-absl::Span<const Row> SelectionRows() { return kSelectionRows; }
+absl::Span<const FoldRow> SelectionRows() { return kSelectionRows; }
 
 }  // namespace onnx_mem::fold

@@ -92,8 +92,8 @@ int64_t CountNodes(const onnx::GraphProto& graph) {
   return count;
 }
 
-absl::StatusOr<std::vector<Value>> RunBody(InferencePass& pass, ValueScope& outer, const onnx::GraphProto& body,
-                                           std::vector<Value> inputs, InferredGraph& facts) {
+absl::StatusOr<std::vector<ScopeValue>> RunBody(InferencePass& pass, ValueScope& outer, const onnx::GraphProto& body,
+                                                std::vector<ScopeValue> inputs, InferredGraph& facts) {
   ValueScope scope(&outer);
   for (size_t i = 0; i < std::min(inputs.size(), static_cast<size_t>(body.input_size())); ++i) {
     scope.Set(body.input(static_cast<int>(i)).name(), std::move(inputs[i]));
@@ -101,17 +101,17 @@ absl::StatusOr<std::vector<Value>> RunBody(InferencePass& pass, ValueScope& oute
   facts = InferredGraph();
   if (absl::Status status = pass.InferGraph(body, scope, facts); !status.ok()) return status;
   pass.ReportValues(scope, facts);
-  std::vector<Value> outputs;
+  std::vector<ScopeValue> outputs;
   for (const onnx::ValueInfoProto& output : body.output()) {
-    Value* value = scope.Find(output.name());
+    ScopeValue* value = scope.Find(output.name());
     if (value != nullptr) ContentsOf(*value);
-    outputs.push_back(value != nullptr ? *value : Value());
+    outputs.push_back(value != nullptr ? *value : ScopeValue());
   }
   return outputs;
 }
 
-Value Agree(Value& a, Value& b, InferencePass& pass, bool& weaker) {
-  Value common;
+ScopeValue Agree(ScopeValue& a, ScopeValue& b, InferencePass& pass, bool& weaker) {
+  ScopeValue common;
   common.type = CommonType(a.type, b.type, pass, weaker);
   common.upper_bound = a.upper_bound || b.upper_bound;
   common.contents_are_bounds = a.contents_are_bounds || b.contents_are_bounds;
@@ -128,9 +128,9 @@ Value Agree(Value& a, Value& b, InferencePass& pass, bool& weaker) {
   return common;
 }
 
-Value Cover(Value& a, Value& b, InferencePass& pass) {
+ScopeValue Cover(ScopeValue& a, ScopeValue& b, InferencePass& pass) {
   bool weaker = false;
-  Value cover = Agree(a, b, pass, weaker);
+  ScopeValue cover = Agree(a, b, pass, weaker);
   if (a.type == nullptr || b.type == nullptr || !a.type->has_tensor_type() || !b.type->has_tensor_type()) return cover;
   if (a.type->tensor_type().elem_type() != b.type->tensor_type().elem_type()) return cover;
   const Shape larger = LargerShape(ShapeOfType(a.type), ShapeOfType(b.type), cover.upper_bound);
@@ -173,7 +173,7 @@ void CoverInto(const InferredGraph& facts, InferredGraph& into) {
   }
 }
 
-std::optional<int64_t> KnownScalar(Value* value) {
+std::optional<int64_t> KnownScalar(ScopeValue* value) {
   const Literal* contents = value != nullptr ? ContentsOf(*value) : nullptr;
   if (contents == nullptr || contents->ints() == nullptr || contents->ints()->size() != 1) return std::nullopt;
   if (value->partial || value->contents_are_bounds) return std::nullopt;

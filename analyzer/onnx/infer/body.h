@@ -24,21 +24,21 @@ Body FindBody(const onnx::NodeProto& node, std::string_view attribute);
 int64_t CountNodes(const onnx::GraphProto& graph);
 
 // Infers `body` with `inputs` bound to its inputs in order; its outputs in order, and its values in `facts`.
-absl::StatusOr<std::vector<Value>> RunBody(InferencePass& pass, ValueScope& outer, const onnx::GraphProto& body,
-                                           std::vector<Value> inputs, InferredGraph& facts);
+absl::StatusOr<std::vector<ScopeValue>> RunBody(InferencePass& pass, ValueScope& outer, const onnx::GraphProto& body,
+                                                std::vector<ScopeValue> inputs, InferredGraph& facts);
 
 // What is true of `a` and of `b`: dims and contents that differ are unknown. `weaker` is set, never cleared, where that
 // says less than `a`.
-Value Agree(Value& a, Value& b, InferencePass& pass, bool& weaker);
+ScopeValue Agree(ScopeValue& a, ScopeValue& b, InferencePass& pass, bool& weaker);
 
 // What is large enough for `a` and for `b`: where sizes differ the larger, as an upper bound.
-Value Cover(Value& a, Value& b, InferencePass& pass);
+ScopeValue Cover(ScopeValue& a, ScopeValue& b, InferencePass& pass);
 ValueFact Cover(const ValueFact& a, const ValueFact& b);
 // The same for all values of a body that ran twice; `into` becomes the cover of both.
 void CoverInto(const InferredGraph& facts, InferredGraph& into);
 
 // The one element of an integer or boolean that is known exactly.
-std::optional<int64_t> KnownScalar(Value* value);
+std::optional<int64_t> KnownScalar(ScopeValue* value);
 
 // Binds the node's outputs.
 absl::Status InferIf(InferencePass& pass, NodeSite& site);

@@ -5,7 +5,7 @@ namespace onnx_mem {
 
 absl::Status InferIf(InferencePass& pass, NodeSite& site) {
   const std::optional<int64_t> condition = KnownScalar(site.inputs.empty() ? nullptr : site.inputs[0]);
-  std::vector<std::vector<Value>> results;
+  std::vector<std::vector<ScopeValue>> results;
   absl::Status failure;
   for (const bool when : {true, false}) {
     const Body body = FindBody(site.node, when ? "then_branch" : "else_branch");
@@ -13,7 +13,7 @@ absl::Status InferIf(InferencePass& pass, NodeSite& site) {
     const bool taken = condition && (*condition != 0) == when;
     if (taken) site.fact.taken_body = static_cast<int64_t>(body.index);
     InferredGraph facts;
-    absl::StatusOr<std::vector<Value>> outputs = RunBody(pass, site.scope, *body.graph, {}, facts);
+    absl::StatusOr<std::vector<ScopeValue>> outputs = RunBody(pass, site.scope, *body.graph, {}, facts);
     if (!outputs.ok()) {
       // A branch that never runs may not fit; with an unknown condition the fitting one is what can run.
       if (taken) return outputs.status();
@@ -25,9 +25,9 @@ absl::Status InferIf(InferencePass& pass, NodeSite& site) {
   }
   if (results.empty()) return failure;
   for (size_t i = 0; i < static_cast<size_t>(site.node.output_size()); ++i) {
-    Value value = i < results[0].size() ? results[0][i] : Value();
+    ScopeValue value = i < results[0].size() ? results[0][i] : ScopeValue();
     for (size_t other = 1; other < results.size(); ++other) {
-      Value missing;
+      ScopeValue missing;
       value = Cover(value, i < results[other].size() ? results[other][i] : missing, pass);
     }
     site.scope.Set(site.node.output(static_cast<int>(i)), std::move(value));

@@ -27,7 +27,7 @@ std::string Describe(const onnx::NodeProto& node, const onnx::GraphProto& graph)
 // "1x3x224x224 and 64x4x7x7"
 std::string InputShapes(const NodeInputs& inputs) {
   std::string text;
-  for (const Value* input : inputs) {
+  for (const ScopeValue* input : inputs) {
     if (input == nullptr) continue;
     absl::StrAppend(&text, text.empty() ? "" : " and ", ToString(ShapeOfType(input->type)));
   }
@@ -58,13 +58,13 @@ InferencePass::InferencePass(const onnx::ModelProto& model, bool fold) : operato
 
 void InferencePass::BindInitializers(const onnx::GraphProto& graph, ValueScope& scope) {
   for (const onnx::TensorProto& tensor : graph.initializer()) {
-    Value value;
+    ScopeValue value;
     value.type = MakeType(tensor.data_type(), Shape(Dims(tensor.dims().begin(), tensor.dims().end())), arena_);
     if (HasPayload(tensor)) value.tensor = &tensor;
     scope.Set(tensor.name(), std::move(value));
   }
   for (const onnx::SparseTensorProto& sparse : graph.sparse_initializer()) {
-    Value value;
+    ScopeValue value;
     value.type = MakeType(sparse.values().data_type(), Shape(Dims(sparse.dims().begin(), sparse.dims().end())), arena_);
     scope.Set(sparse.values().name(), std::move(value));
   }
@@ -82,7 +82,7 @@ absl::Status InferencePass::InferGraph(const onnx::GraphProto& graph, ValueScope
   }
   facts.nodes.assign(static_cast<size_t>(graph.node_size()), NodeFact());
   facts.bodies.assign(static_cast<size_t>(graph.node_size()), {});
-  static auto& unknown = *new Value();
+  static auto& unknown = *new ScopeValue();
   for (int i = 0; i < graph.node_size(); ++i) {
     const onnx::NodeProto& node = graph.node(i);
     ++visits_;
@@ -95,7 +95,7 @@ absl::Status InferencePass::InferGraph(const onnx::GraphProto& graph, ValueScope
                   facts.nodes[static_cast<size_t>(i)],
                   facts.bodies[static_cast<size_t>(i)]};
     for (const std::string& name : node.input()) {
-      Value* value = name.empty() ? nullptr : scope.Find(name);
+      ScopeValue* value = name.empty() ? nullptr : scope.Find(name);
       site.inputs.push_back(name.empty() || value != nullptr ? value : &unknown);
     }
     if (hook != nullptr) {
@@ -140,7 +140,7 @@ bool InferencePass::BindConstant(NodeSite& site) {
   for (const onnx::AttributeProto& attribute : site.node.attribute()) {
     if (attribute.name() != "value" || !attribute.has_t()) continue;
     const onnx::TensorProto& tensor = attribute.t();
-    Value value;
+    ScopeValue value;
     value.type = MakeType(tensor.data_type(), Shape(Dims(tensor.dims().begin(), tensor.dims().end())), arena_);
     if (HasPayload(tensor)) value.tensor = &tensor;
     site.scope.Set(site.node.output(0), std::move(value));
@@ -159,26 +159,26 @@ struct FoldOperands {
 
 // nullopt where something that the operator needs to be known is not.
 std::optional<FoldOperands> FoldOperandsOf(const NodeSite& site) {
-  const fold::Needs needs = site.op.fold->needs;
-  if (needs != fold::Needs::kTypes) {
+  const fold::FoldNeeds needs = site.op.fold->needs;
+  if (needs != fold::FoldNeeds::kTypes) {
     if (site.inputs.empty() || site.inputs[0] == nullptr) return std::nullopt;
-    for (const Value* input : site.inputs) {
+    for (const ScopeValue* input : site.inputs) {
       if (input != nullptr && !MayHaveContents(*input)) return std::nullopt;
     }
   }
   FoldOperands all;
   absl::InlinedVector<BoundOperand, 4> operands;
   for (size_t i = 0; i < site.inputs.size(); ++i) {
-    Value* input = site.inputs[i];
+    ScopeValue* input = site.inputs[i];
     fold::Input& added = all.inputs.emplace_back();
     BoundOperand& operand = operands.emplace_back();
     if (input == nullptr) continue;
     added = {ContentsOf(*input), input->type, true};
     operand = {added.value, input->contents_are_bounds || input->upper_bound};
     all.bounds = all.bounds || operand.is_bound;
-    const bool partial_allowed = needs == fold::Needs::kPartial || (needs == fold::Needs::kPartial0 && i == 0);
+    const bool partial_allowed = needs == fold::FoldNeeds::kPartial || (needs == fold::FoldNeeds::kPartial0 && i == 0);
     if (input->partial && !partial_allowed) added.value = nullptr;
-    if (needs != fold::Needs::kTypes && added.value == nullptr) return std::nullopt;
+    if (needs != fold::FoldNeeds::kTypes && added.value == nullptr) return std::nullopt;
   }
   if (all.bounds && !KeepsBounds(site.node.op_type(), operands)) return std::nullopt;
   return all;
@@ -205,7 +205,7 @@ bool InferencePass::Fold(NodeSite& site) {
     if (folded_left_ < elements) return false;
     folded_left_ -= elements;
   }
-  fold::Outputs outputs = site.op.fold->run(fold::Call(site.node, site.version(), operands->inputs));
+  fold::Outputs outputs = site.op.fold->run(fold::FoldCall(site.node, site.version(), operands->inputs));
   if (!IsComplete(outputs, site.node)) return false;
   for (const LiteralPtr& output : outputs) {
     if (output != nullptr) made_left_ -= fold::Count(output->dims).value_or(0);
@@ -216,7 +216,7 @@ bool InferencePass::Fold(NodeSite& site) {
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] == nullptr) continue;
-    Value value;
+    ScopeValue value;
     value.type = MakeType(ElementTypeOf(outputs[i]->dtype), Shape(outputs[i]->dims), arena_);
     value.partial = fold::HasUnknown(*outputs[i]);
     value.contents_are_bounds = operands->bounds;

@@ -20,7 +20,7 @@
 namespace onnx_mem {
 
 // Inputs of a node; null for an omitted one.
-using NodeInputs = absl::InlinedVector<Value*, 8>;
+using NodeInputs = absl::InlinedVector<ScopeValue*, 8>;
 // Types of a node's outputs, owned by the pass's arena; unset where nothing is known.
 using NodeOutputs = absl::InlinedVector<onnx::TypeProto*, 4>;
 

@@ -52,7 +52,7 @@ TypeInputs InputsOf(const NodeSite& site, bool contents) {
   TypeInputs inputs;
   for (size_t i = 0; i < site.inputs.size(); ++i) {
     fold::Input& added = inputs.emplace_back();
-    Value* input = site.inputs[i];
+    ScopeValue* input = site.inputs[i];
     if (input == nullptr) continue;
     const bool readable = contents && site.MayRead(i) && ContentsOf(*input) != nullptr && !input->partial;
     added = {readable ? input->literal.get() : nullptr, input->type, true};
@@ -80,7 +80,7 @@ absl::Status InferencePass::InferTypes(NodeSite& site, NodeOutputs& outputs) {
   if (!reason.empty()) return site.BadShape(reason);
   if (site.op.check_inputs != nullptr) {
     const TypeInputs inputs = InputsOf(site, false);
-    reason = site.op.check_inputs(fold::Call(site.node, site.version(), inputs));
+    reason = site.op.check_inputs(fold::FoldCall(site.node, site.version(), inputs));
   }
   const onnx::OpSchema* schema = site.op.schema;
   bool certain = !reason.empty();
@@ -91,15 +91,15 @@ absl::Status InferencePass::InferTypes(NodeSite& site, NodeOutputs& outputs) {
   }
   if (reason.empty() && site.op.check_output != nullptr && !outputs.empty()) {
     const TypeInputs inputs = InputsOf(site, false);
-    reason = site.op.check_output(fold::Call(site.node, site.version(), inputs), ShapeOfType(outputs[0]));
+    reason = site.op.check_output(fold::FoldCall(site.node, site.version(), inputs), ShapeOfType(outputs[0]));
     certain = !reason.empty();
   }
   if (reason.empty()) return absl::OkStatus();
   // The checks looked at known sizes only; the schemas may have stumbled over an unknown one.
-  const auto exact = [](const Value* input) {
+  const auto exact = [](const ScopeValue* input) {
     return input == nullptr || (!input->upper_bound && !input->contents_are_bounds);
   };
-  const auto known = [](const Value* input) { return input == nullptr || IsFullyKnown(input->type); };
+  const auto known = [](const ScopeValue* input) { return input == nullptr || IsFullyKnown(input->type); };
   certain = (certain || std::all_of(site.inputs.begin(), site.inputs.end(), known)) &&
             std::all_of(site.inputs.begin(), site.inputs.end(), exact);
   if (certain) return site.BadShape(reason);
@@ -119,7 +119,7 @@ void InferencePass::KeepElementTypes(NodeOutputs& outputs) {
 
 rules::Results InferencePass::Apply(rules::Function rule, NodeSite& site) {
   const TypeInputs inputs = InputsOf(site, true);
-  return rule(fold::Call(site.node, site.version(), inputs));
+  return rule(fold::FoldCall(site.node, site.version(), inputs));
 }
 
 // `reason` is set where the schema's function says that the inputs do not fit.
@@ -161,7 +161,7 @@ namespace {
 // Reads a stored list of integers, a shape or axes, whose contents are not in the file.
 bool LacksContents(const NodeSite& site) {
   for (size_t i = 0; i < site.inputs.size(); ++i) {
-    Value* input = site.inputs[i];
+    ScopeValue* input = site.inputs[i];
     if (input == nullptr || MayHaveContents(*input) || !IsFullyKnown(input->type)) continue;
     const auto& type = input->type->tensor_type();
     if (!IsIntegral(DTypeOf(type.elem_type())) || type.shape().dim_size() > 1) continue;
@@ -186,13 +186,13 @@ void InferencePass::BindOutputs(NodeSite& site, const NodeOutputs& outputs) {
   }
   bool from_bound = false;
   for (size_t i = 0; i < site.inputs.size(); ++i) {
-    const Value* input = site.inputs[i];
+    const ScopeValue* input = site.inputs[i];
     if (input == nullptr) continue;
     from_bound =
         from_bound || input->upper_bound || (input->contents_are_bounds && SizeGrowsWith(site.node.op_type(), i));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    Value value;
+    ScopeValue value;
     const bool filled = i < results.size() && Fill(results[i], *outputs[i]);
     if ((!site.op.inferred || LacksContents(site)) && !IsFullyKnown(outputs[i])) {
       const onnx::TypeProto* stored = TypeFromValueInfo(site.graph, site.node.output(static_cast<int>(i)));

@@ -33,8 +33,8 @@ class LoopInference {
     const bool surely_runs = enters && (!site_.inputs[0] || (limit_ && *limit_ > 0));
     for (size_t i = 0; surely_runs && i < carried_.size() && i + 1 < outputs_.size(); ++i)
       carried_[i] = outputs_[i + 1];
-    std::vector<Value> slices(outputs_.begin() + static_cast<int64_t>(std::min(carried_.size() + 1, outputs_.size())),
-                              outputs_.end());
+    std::vector<ScopeValue> slices(
+        outputs_.begin() + static_cast<int64_t>(std::min(carried_.size() + 1, outputs_.size())), outputs_.end());
     // A condition may end the loop before its limit.
     Bind(slices, limit_.value_or(kUnknownDim), limit_ && !counted);
     site_.fact.trip_count = counted ? *limit_ : -1;
@@ -44,7 +44,7 @@ class LoopInference {
  private:
   void SetInitialState() {
     carried_.clear();
-    condition_ = Value();
+    condition_ = ScopeValue();
     condition_.type = MakeType(onnx::TensorProto::BOOL, Shape::Scalar(), pass_.arena());
     if (has_condition_) {
       ContentsOf(*site_.inputs[1]);
@@ -52,18 +52,19 @@ class LoopInference {
     }
     for (size_t i = 2; i < site_.inputs.size(); ++i) {
       if (site_.inputs[i] != nullptr) ContentsOf(*site_.inputs[i]);
-      carried_.push_back(site_.inputs[i] != nullptr ? *site_.inputs[i] : Value());
+      carried_.push_back(site_.inputs[i] != nullptr ? *site_.inputs[i] : ScopeValue());
     }
   }
 
   // The body with the current state; its outputs are in `outputs_`.
   absl::Status Iterate(std::optional<int64_t> iteration, InferredGraph& facts) {
-    Value counter;
+    ScopeValue counter;
     counter.type = MakeType(onnx::TensorProto::INT64, Shape::Scalar(), pass_.arena());
     if (iteration) counter.literal = fold::Integers(DType::kInt64, {}, {*iteration})[0];
-    std::vector<Value> inputs = {std::move(counter), condition_};
+    std::vector<ScopeValue> inputs = {std::move(counter), condition_};
     inputs.insert(inputs.end(), carried_.begin(), carried_.end());
-    absl::StatusOr<std::vector<Value>> outputs = RunBody(pass_, site_.scope, *body_.graph, std::move(inputs), facts);
+    absl::StatusOr<std::vector<ScopeValue>> outputs =
+        RunBody(pass_, site_.scope, *body_.graph, std::move(inputs), facts);
     if (!outputs.ok()) return outputs.status();
     outputs_ = *std::move(outputs);
     return absl::OkStatus();
@@ -74,7 +75,7 @@ class LoopInference {
     const int64_t nodes = CountNodes(*body_.graph) + 1;
     if (limit_ && (*limit_ > 4096 || !pass_.MayUnroll(*limit_ * nodes))) return false;
     if (!limit_ && !has_condition_) return false;
-    std::vector<Value> slices;
+    std::vector<ScopeValue> slices;
     InferredGraph all;
     for (int64_t trip = 0; !limit_ || trip < *limit_; ++trip) {
       if (!pass_.Unroll(nodes)) return false;
@@ -114,22 +115,22 @@ class LoopInference {
       }
       if (!weaker) return absl::OkStatus();
     }
-    for (Value& value : carried_) {
+    for (ScopeValue& value : carried_) {
       const bool tensor = value.type != nullptr && value.type->has_tensor_type();
-      Value vague;
+      ScopeValue vague;
       if (tensor) vague.type = MakeType(value.type->tensor_type().elem_type(), Shape(), pass_.arena());
       value = std::move(vague);
     }
-    Value unknown;
+    ScopeValue unknown;
     unknown.type = condition_.type;
     condition_ = std::move(unknown);
     return Iterate(std::nullopt, site_.bodies[body_.index]);
   }
 
   // Carried outputs are the state; scan outputs are their slices along a new first axis of `trips`.
-  void Bind(std::vector<Value>& slices, int64_t trips, bool at_most) {
+  void Bind(std::vector<ScopeValue>& slices, int64_t trips, bool at_most) {
     for (size_t i = 0; i < static_cast<size_t>(site_.node.output_size()); ++i) {
-      Value value;
+      ScopeValue value;
       if (i < carried_.size()) {
         value = carried_[i];
       } else if (i - carried_.size() < slices.size()) {
@@ -139,8 +140,8 @@ class LoopInference {
     }
   }
 
-  Value Stacked(const Value& slice, int64_t trips, bool at_most) {
-    Value stacked;
+  ScopeValue Stacked(const ScopeValue& slice, int64_t trips, bool at_most) {
+    ScopeValue stacked;
     if (slice.type == nullptr || !slice.type->has_tensor_type()) return stacked;
     Shape shape = ShapeOfType(slice.type);
     if (shape.has_rank) shape.dims.insert(shape.dims.begin(), trips);
@@ -151,7 +152,7 @@ class LoopInference {
 
   // The body still tells the types of the scan outputs, of which there are no slices.
   absl::Status RunNever() {
-    std::vector<Value> slices;
+    std::vector<ScopeValue> slices;
     if (Iterate(std::nullopt, site_.bodies[body_.index]).ok() && outputs_.size() > carried_.size()) {
       slices.assign(outputs_.begin() + 1 + static_cast<int64_t>(carried_.size()), outputs_.end());
     }
@@ -165,9 +166,9 @@ class LoopInference {
   const Body body_;
   std::optional<int64_t> limit_;
   bool has_condition_ = false;
-  Value condition_;             // entering an iteration
-  std::vector<Value> carried_;  // likewise
-  std::vector<Value> outputs_;  // of the last run of the body
+  ScopeValue condition_;             // entering an iteration
+  std::vector<ScopeValue> carried_;  // likewise
+  std::vector<ScopeValue> outputs_;  // of the last run of the body
 };
 
 }  // namespace

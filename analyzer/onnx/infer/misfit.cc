@@ -11,7 +11,7 @@
 namespace onnx_mem {
 namespace {
 
-using fold::Call;
+using fold::FoldCall;
 using rules::DimOf;
 using rules::ShapeOf;
 
@@ -20,19 +20,19 @@ std::string Different(const char* what, int64_t a, int64_t b) {
   return a >= 0 && b >= 0 && a != b ? absl::StrCat(what, ": ", a, " and ", b) : std::string();
 }
 
-std::string MatMul(const Call& call) {
+std::string MatMul(const FoldCall& call) {
   const Shape b = ShapeOf(call, 1);
   if (b.rank() == 0) return {};
   return Different("inner sizes differ", DimOf(call, 0, -1), DimOf(call, 1, b.rank() == 1 ? 0 : -2));
 }
 
-std::string Gemm(const Call& call) {
+std::string Gemm(const FoldCall& call) {
   const int64_t a = DimOf(call, 0, call.int_attribute("transA", 0) != 0 ? 0 : 1);
   return Different("inner sizes differ", a, DimOf(call, 1, call.int_attribute("transB", 0) != 0 ? 1 : 0));
 }
 
 // Weights [M,C/group,...] at input `w`.
-std::string ConvWith(const Call& call, size_t w) {
+std::string ConvWith(const FoldCall& call, size_t w) {
   const int64_t group = call.int_attribute("group", 1);
   if (group < 1) return absl::StrCat("group is ", group);
   const Shape x = ShapeOf(call, 0);
@@ -49,19 +49,19 @@ std::string ConvWith(const Call& call, size_t w) {
   return channels;
 }
 
-std::string Conv(const Call& call) { return ConvWith(call, 1); }
-std::string QLinearConv(const Call& call) { return ConvWith(call, 3); }
+std::string Conv(const FoldCall& call) { return ConvWith(call, 1); }
+std::string QLinearConv(const FoldCall& call) { return ConvWith(call, 3); }
 
 // Weights [C,M/group,...].
-std::string ConvTranspose(const Call& call) {
+std::string ConvTranspose(const FoldCall& call) {
   return Different("channels of input and weights differ", DimOf(call, 0, 1), DimOf(call, 1, 0));
 }
 
-std::string InstanceNormalization(const Call& call) {
+std::string InstanceNormalization(const FoldCall& call) {
   return Different("channels of input and scale differ", DimOf(call, 0, 1), DimOf(call, 1, 0));
 }
 
-std::string LayerNormalization(const Call& call) {
+std::string LayerNormalization(const FoldCall& call) {
   const Shape x = ShapeOf(call, 0);
   const Shape scale = ShapeOf(call, 1);
   for (size_t i = 1; i <= std::min(x.rank(), scale.rank()); ++i) {
@@ -73,7 +73,7 @@ std::string LayerNormalization(const Call& call) {
   return {};
 }
 
-std::string GroupNormalization(const Call& call) {
+std::string GroupNormalization(const FoldCall& call) {
   const int64_t groups = call.int_attribute("num_groups", 1);
   const int64_t channels = DimOf(call, 0, 1);
   if (groups < 1 || channels < 0 || channels % groups == 0) return {};
@@ -81,7 +81,7 @@ std::string GroupNormalization(const Call& call) {
 }
 
 // LSTM, GRU, RNN: x [length,batch,features], w [directions,gates*hidden,features], r [directions,gates*hidden,hidden].
-std::string Recurrent(const Call& call, int64_t gates) {
+std::string Recurrent(const FoldCall& call, int64_t gates) {
   constexpr size_t kRank = 3;
   for (size_t i = 0; i < kRank; ++i) {
     const Shape shape = ShapeOf(call, i);
@@ -99,12 +99,12 @@ std::string Recurrent(const Call& call, int64_t gates) {
   return Different("features of input and weights differ", DimOf(call, 0, 2), DimOf(call, 1, 2));
 }
 
-std::string Rnn(const Call& call) { return Recurrent(call, 1); }
-std::string Gru(const Call& call) { return Recurrent(call, 3); }
-std::string Lstm(const Call& call) { return Recurrent(call, 4); }
+std::string Rnn(const FoldCall& call) { return Recurrent(call, 1); }
+std::string Gru(const FoldCall& call) { return Recurrent(call, 3); }
+std::string Lstm(const FoldCall& call) { return Recurrent(call, 4); }
 
 // data, indices [..., depth]: a position in `depth` of the data's dimensions behind the batch.
-std::string GatherNd(const Call& call) {
+std::string GatherNd(const FoldCall& call) {
   const Shape data = ShapeOf(call, 0), indices = ShapeOf(call, 1);
   if (!data.has_rank || !indices.has_rank) return {};
   const auto data_rank = static_cast<int64_t>(data.rank()), indices_rank = static_cast<int64_t>(indices.rank());
@@ -118,7 +118,7 @@ std::string GatherNd(const Call& call) {
   return absl::StrCat("positions have ", depth, " numbers for data of ", data_rank - batch, " dimensions");
 }
 
-std::string DepthToSpace(const Call& call) {
+std::string DepthToSpace(const FoldCall& call) {
   const int64_t block = call.int_attribute("blocksize", 1);
   if (block < 1 || block > 1 << 15) return absl::StrCat("blocksize is ", block);
   const int64_t channels = DimOf(call, 0, 1);
@@ -129,7 +129,7 @@ std::string DepthToSpace(const Call& call) {
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 // The equation without spaces; nullopt where it is not one. ONNX's own parser does not return from some of those.
-std::optional<std::string> EinsumEquation(const Call& call) {
+std::optional<std::string> EinsumEquation(const FoldCall& call) {
   std::string equation;
   for (char c : call.string_attribute("equation", "")) {
     if (c != ' ') equation.push_back(c);
@@ -153,7 +153,7 @@ std::optional<std::string> EinsumEquation(const Call& call) {
   return equation;
 }
 
-std::string Einsum(const Call& call) {
+std::string Einsum(const FoldCall& call) {
   const std::optional<std::string> equation = EinsumEquation(call);
   if (!equation) return "the equation is malformed";
   std::map<char, int64_t> sizes;
@@ -205,7 +205,7 @@ constexpr auto kInputs = std::to_array<InputRow>({
 });
 
 // A window that is larger than what it slides over gives no element.
-std::string Sliding(const Call& call, const Shape& output) {
+std::string Sliding(const FoldCall& call, const Shape& output) {
   for (size_t i = 2; i < output.rank(); ++i) {
     if (output.dims[i] == 0 && DimOf(call, 0, static_cast<int64_t>(i)) > 0) {
       return absl::StrCat("the window is larger than the input (", ToString(ShapeOf(call, 0)), ") and its padding");
@@ -214,7 +214,7 @@ std::string Sliding(const Call& call, const Shape& output) {
   return {};
 }
 
-std::string Reshape(const Call& call, const Shape& output) {
+std::string Reshape(const FoldCall& call, const Shape& output) {
   const std::optional<int64_t> before = NumElements(ShapeOf(call, 0));
   const std::optional<int64_t> after = NumElements(output);
   if (!before || !after || *before == *after) return {};

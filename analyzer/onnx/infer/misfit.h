@@ -13,8 +13,8 @@ namespace onnx_mem {
 
 // What is wrong with a node's inputs ("inner sizes differ: 768 and 512"), or with the shape inferred for its first
 // output; empty where nothing is, or where unknown dims leave it open.
-using InputCheck = std::string (*)(const fold::Call&);
-using OutputCheck = std::string (*)(const fold::Call&, const Shape& output);
+using InputCheck = std::string (*)(const fold::FoldCall&);
+using OutputCheck = std::string (*)(const fold::FoldCall&, const Shape& output);
 
 // The checks of an operator of the default domain; null where there is none.
 InputCheck FindInputCheck(std::string_view op);

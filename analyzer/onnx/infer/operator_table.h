@@ -23,7 +23,7 @@ struct Operator {
   const onnx::OpSchema* schema = nullptr;
   bool inferred = false;  // the schema has an inference function
   bool default_domain = false;
-  const fold::Row* fold = nullptr;
+  const fold::FoldRow* fold = nullptr;
   rules::Function rule = nullptr;   // instead of a schema's inference
   rules::Function bound = nullptr;  // where the schema's inference leaves dims unknown
   InputCheck check_inputs = nullptr;

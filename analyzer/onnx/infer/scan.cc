@@ -33,14 +33,14 @@ class ScanInference {
     const auto total = static_cast<int64_t>(site_.inputs.size() - std::min(first, site_.inputs.size()));
     if (body_.graph == nullptr || scanned < 1 || scanned > total) return absl::OkStatus();
     const auto states = static_cast<size_t>(total - scanned);
-    std::vector<Value> inputs;
+    std::vector<ScopeValue> inputs;
     const std::vector<int64_t> axes = AxesOf(site_.node, "scan_input_axes", static_cast<size_t>(scanned));
     for (size_t i = 0; i < static_cast<size_t>(total); ++i) {
-      Value unknown;
-      const Value& input = site_.inputs[first + i] != nullptr ? *site_.inputs[first + i] : unknown;
+      ScopeValue unknown;
+      const ScopeValue& input = site_.inputs[first + i] != nullptr ? *site_.inputs[first + i] : unknown;
       inputs.push_back(i < states ? Without(input, {}) : Without(input, axes[i - states]));
     }
-    const std::vector<Value> initial(inputs.begin(), inputs.begin() + static_cast<int64_t>(states));
+    const std::vector<ScopeValue> initial(inputs.begin(), inputs.begin() + static_cast<int64_t>(states));
     auto outputs = RunBody(pass_, site_.scope, *body_.graph, std::move(inputs), site_.bodies[body_.index]);
     if (!outputs.ok()) return outputs.status();
     Bind(initial, *outputs);
@@ -50,8 +50,8 @@ class ScanInference {
 
  private:
   // The value as the body sees it: without the batch axis, without the scanned `axis`, contents unknown.
-  Value Without(const Value& value, std::optional<int64_t> axis) {
-    Value slice;
+  ScopeValue Without(const ScopeValue& value, std::optional<int64_t> axis) {
+    ScopeValue slice;
     slice.upper_bound = value.upper_bound;
     slice.type = value.type;
     if (value.type == nullptr || !value.type->has_tensor_type()) return slice;
@@ -73,8 +73,8 @@ class ScanInference {
     return slice;
   }
 
-  Value With(const Value& value, std::optional<int64_t> axis) {
-    Value whole;
+  ScopeValue With(const ScopeValue& value, std::optional<int64_t> axis) {
+    ScopeValue whole;
     whole.upper_bound = value.upper_bound;
     if (value.type == nullptr || !value.type->has_tensor_type()) return whole;
     Shape shape = ShapeOfType(value.type);
@@ -91,11 +91,11 @@ class ScanInference {
     return whole;
   }
 
-  void Bind(std::vector<Value> initial, std::vector<Value>& outputs) {
+  void Bind(std::vector<ScopeValue> initial, std::vector<ScopeValue>& outputs) {
     const auto count = static_cast<size_t>(site_.node.output_size());
     const std::vector<int64_t> axes = AxesOf(site_.node, "scan_output_axes", count);
     for (size_t i = 0; i < std::min(count, outputs.size()); ++i) {
-      Value value;
+      ScopeValue value;
       if (i < initial.size()) {
         bool weaker = false;
         value = With(Agree(initial[i], outputs[i], pass_, weaker), {});

@@ -12,7 +12,7 @@ std::vector<const onnx::TypeProto*> BodyInferencer::doInferencing(
   ValueScope scope(&outer_);
   const size_t bound = std::min(input_types.size(), static_cast<size_t>(body_.input_size()));
   for (size_t i = 0; i < bound; ++i) {
-    Value value;
+    ScopeValue value;
     value.type = input_types[i];
     if (i < input_data.size()) value.tensor = input_data[i];
     scope.Set(body_.input(static_cast<int>(i)).name(), std::move(value));
@@ -25,7 +25,7 @@ std::vector<const onnx::TypeProto*> BodyInferencer::doInferencing(
   pass_.ReportValues(scope, facts_);
   std::vector<const onnx::TypeProto*> outputs;
   for (const onnx::ValueInfoProto& output : body_.output()) {
-    const Value* value = scope.Find(output.name());
+    const ScopeValue* value = scope.Find(output.name());
     outputs.push_back(value != nullptr && value->type != nullptr ? value->type : &unknown);
   }
   return outputs;

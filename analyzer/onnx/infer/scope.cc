@@ -9,7 +9,7 @@
 
 namespace onnx_mem {
 
-const Literal* ContentsOf(Value& value) {
+const Literal* ContentsOf(ScopeValue& value) {
   if (value.literal == nullptr && value.tensor != nullptr && !value.tensor_was_read) {
     value.tensor_was_read = true;
     LiteralPtr literal = LiteralOf(*value.tensor, fold::kMaxElements);
@@ -21,7 +21,7 @@ const Literal* ContentsOf(Value& value) {
   return value.literal.get();
 }
 
-const onnx::TensorProto* TensorOf(Value& value, google::protobuf::Arena& arena) {
+const onnx::TensorProto* TensorOf(ScopeValue& value, google::protobuf::Arena& arena) {
   if (value.tensor != nullptr) return value.tensor;
   if (value.literal == nullptr || value.partial) return nullptr;
   auto* tensor = google::protobuf::Arena::CreateMessage<onnx::TensorProto>(&arena);
@@ -31,7 +31,7 @@ const onnx::TensorProto* TensorOf(Value& value, google::protobuf::Arena& arena) 
   return tensor;
 }
 
-const onnx::TensorShapeProto* SymbolicOf(Value& value, google::protobuf::Arena& arena) {
+const onnx::TensorShapeProto* SymbolicOf(ScopeValue& value, google::protobuf::Arena& arena) {
   if (value.symbolic != nullptr) return value.symbolic;
   const Literal* literal = ContentsOf(value);
   if (literal == nullptr || literal->ints() == nullptr || literal->dims.size() > 1) return nullptr;
@@ -78,7 +78,7 @@ onnx::TypeProto* MakeType(int element_type, const Shape& shape, google::protobuf
   return type;
 }
 
-ValueFact FactOf(Value& value) {
+ValueFact FactOf(ScopeValue& value) {
   ValueFact fact;
   if (value.type != nullptr && value.type->has_tensor_type()) {
     fact.dtype = DTypeOf(value.type->tensor_type().elem_type());

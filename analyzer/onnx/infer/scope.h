@@ -19,7 +19,7 @@
 namespace onnx_mem {
 
 // One value. Messages belong to the model or to the pass's arena; contents are read only when someone asks.
-struct Value {
+struct ScopeValue {
   const onnx::TypeProto* type = nullptr;      // null: nothing is known
   const onnx::TensorProto* tensor = nullptr;  // contents in the form that schemas read
   LiteralPtr literal;                         // contents in the form that folding reads; may have unknown elements
@@ -31,16 +31,16 @@ struct Value {
 };
 
 // Whether the contents may be known: cheap, reads nothing.
-inline bool MayHaveContents(const Value& value) {
+inline bool MayHaveContents(const ScopeValue& value) {
   return value.literal != nullptr || (value.tensor != nullptr && !value.tensor_was_read);
 }
 
 // The contents as a literal, in part or whole; null where unknown.
-const Literal* ContentsOf(Value& value);
+const Literal* ContentsOf(ScopeValue& value);
 // The complete contents as a tensor; null where any element is unknown.
-const onnx::TensorProto* TensorOf(Value& value, google::protobuf::Arena& arena);
+const onnx::TensorProto* TensorOf(ScopeValue& value, google::protobuf::Arena& arena);
 // A partly known scalar or vector of integers as dims, unknown elements without value; null where nothing is known.
-const onnx::TensorShapeProto* SymbolicOf(Value& value, google::protobuf::Arena& arena);
+const onnx::TensorShapeProto* SymbolicOf(ScopeValue& value, google::protobuf::Arena& arena);
 
 // The shape of a type: no rank for whatever is not a tensor with a shape.
 Shape ShapeOfType(const onnx::TypeProto* type);
@@ -49,7 +49,7 @@ bool IsFullyKnown(const onnx::TypeProto* type);
 // A tensor type; a shape without rank leaves the type's shape unset.
 onnx::TypeProto* MakeType(int element_type, const Shape& shape, google::protobuf::Arena& arena);
 
-ValueFact FactOf(Value& value);
+ValueFact FactOf(ScopeValue& value);
 
 // too-large: `what`, a node or an input in words, has a tensor of more than limits::kHighestRank dimensions.
 absl::Status TooManyDimensions(std::string_view what, int rank);
@@ -65,7 +65,7 @@ class ValueScope {
   void Reserve(size_t count) { by_name_.reserve(count); }
 
   // Null where no graph has a value of that name (yet).
-  Value* Find(std::string_view name) {
+  ScopeValue* Find(std::string_view name) {
     for (ValueScope* scope = this; scope != nullptr; scope = scope->outer_) {
       auto found = scope->by_name_.find(View(name));
       if (found != scope->by_name_.end()) return found->second;
@@ -74,7 +74,7 @@ class ValueScope {
   }
 
   // Binds `name`, which must outlive the scope; an empty name (an omitted output) is ignored.
-  void Set(std::string_view name, Value value) {
+  void Set(std::string_view name, ScopeValue value) {
     if (name.empty()) return;
     if (value.type != nullptr && value.type->has_tensor_type()) {
       highest_rank_ = std::max(highest_rank_, value.type->tensor_type().shape().dim_size());
@@ -86,7 +86,7 @@ class ValueScope {
   // In the order in which they were bound, which is that of memory: a name that was bound again comes again.
   struct Bound {
     std::string_view name;
-    Value value;
+    ScopeValue value;
   };
   std::deque<Bound>& bound() { return values_; }
   // The most dimensions that a tensor set so far has.
@@ -97,7 +97,7 @@ class ValueScope {
   int depth_;
   int highest_rank_ = 0;
   std::deque<Bound> values_;
-  absl::flat_hash_map<absl::string_view, Value*> by_name_;
+  absl::flat_hash_map<absl::string_view, ScopeValue*> by_name_;
 };
 
 }  // namespace onnx_mem

@@ -10,7 +10,7 @@ namespace {
 // Binds the inputs of the main graph: the file's types with the dims that the caller gives.
 void BindInputs(const onnx::GraphProto& graph, const InferOptions& options, InferencePass& pass, ValueScope& scope) {
   for (const onnx::ValueInfoProto& input : graph.input()) {
-    Value value;
+    ScopeValue value;
     value.type = &input.type();
     const Shape* given = nullptr;
     if (options.input_shapes != nullptr) {

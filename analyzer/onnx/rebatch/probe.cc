@@ -72,7 +72,7 @@ class ProbeHook : public ScalingHook {
   absl::Status After(int node, NodeSite& site) override;
 
  private:
-  Operand OperandOf(const std::string& name, Value* now) const;
+  Operand OperandOf(const std::string& name, ScopeValue* now) const;
   absl::Status GrantWish(int node, const SizeWish& wish, NodeSite& site);
   absl::Status TraceOutput(int node, const std::string& name, NodeSite& site);
   void InheritOuter(const onnx::NodeProto& node, const Dims& base, Traces& traces) const;
@@ -89,7 +89,7 @@ class ProbeHook : public ScalingHook {
 };
 
 // As it is now, in the pass.
-Operand ProbeHook::OperandOf(const std::string& name, Value* now) const {
+Operand ProbeHook::OperandOf(const std::string& name, ScopeValue* now) const {
   Operand operand = wishes_.OperandOf(name);
   if (now == nullptr || operand.base_contents == nullptr) return operand;
   ContentsOf(*now);
@@ -161,7 +161,7 @@ absl::Status ProbeHook::After(int node, NodeSite& site) {
 absl::Status ProbeHook::TraceOutput(int node, const std::string& name, NodeSite& site) {
   const ValueFact* base = Base(name);
   if (base == nullptr || !base->shape.known()) return absl::OkStatus();
-  const Value* value = site.scope.Find(name);
+  const ScopeValue* value = site.scope.Find(name);
   const Shape now = value != nullptr ? ShapeOfType(value->type) : Shape();
   if (!now.known()) {
     if (site.fact.assumed) return absl::OkStatus();  // its recorded shape was that of the exported size

@@ -11,20 +11,20 @@
 namespace onnx_mem {
 namespace {
 
-int ElementTypeOf(const Value& value) { return value.type != nullptr ? value.type->tensor_type().elem_type() : 0; }
+int ElementTypeOf(const ScopeValue& value) { return value.type != nullptr ? value.type->tensor_type().elem_type() : 0; }
 
-Value WithShape(const Value& value, const Dims& dims, google::protobuf::Arena& arena) {
-  Value scaled;
+ScopeValue WithShape(const ScopeValue& value, const Dims& dims, google::protobuf::Arena& arena) {
+  ScopeValue scaled;
   scaled.type = MakeType(ElementTypeOf(value), Shape(dims), arena);
   return scaled;
 }
 
-Value WithContents(const Value& value, std::vector<int64_t> contents, google::protobuf::Arena& arena) {
+ScopeValue WithContents(const ScopeValue& value, std::vector<int64_t> contents, google::protobuf::Arena& arena) {
   const Shape shape = ShapeOfType(value.type);
   Literal literal{.dtype = DTypeOf(ElementTypeOf(value)), .dims = {}, .data = {}};
   if (!shape.has_rank || !shape.dims.empty()) literal.dims = {static_cast<int64_t>(contents.size())};
   literal.data = std::move(contents);
-  Value replaced;
+  ScopeValue replaced;
   replaced.type = MakeType(ElementTypeOf(value), Shape(literal.dims), arena);
   replaced.literal = std::make_shared<const Literal>(std::move(literal));
   return replaced;
@@ -53,7 +53,7 @@ std::optional<Dims> ScalingHook::ScaledDims(const std::string& name, const Trace
 }
 
 absl::Status ScalingHook::ScaleInScope(const std::string& name, const Traces& traces, ValueScope& scope) {
-  const Value* value = scope.Find(name);
+  const ScopeValue* value = scope.Find(name);
   const auto dims = ScaledDims(name, traces);
   if (value == nullptr || !dims) return Refusal(absl::StrCat("'", name, "' cannot be made to follow"));
   scope.Set(names_.emplace_back(name), WithShape(*value, *dims, *arena_));
@@ -70,7 +70,7 @@ absl::Status ScalingHook::ScaleContents(int node, const ContentsEdit& edit, Node
     }
     contents.push_back(*element);
   }
-  Value*& operand = site.inputs[static_cast<size_t>(edit.input)];
+  ScopeValue*& operand = site.inputs[static_cast<size_t>(edit.input)];
   values_.push_back(WithContents(*operand, std::move(contents), *arena_));
   operand = &values_.back();
   return absl::OkStatus();
@@ -79,7 +79,7 @@ absl::Status ScalingHook::ScaleContents(int node, const ContentsEdit& edit, Node
 absl::Status ScalingHook::ScaleOperand(int node, int input, const Traces& traces, NodeSite& site) {
   const auto dims = ScaledDims(graph_.node(node).input(input), traces);
   if (!dims) return Refusal(absl::StrCat("an operand of ", DescribeNode(graph_, node), " cannot be made to follow"));
-  Value*& operand = site.inputs[static_cast<size_t>(input)];
+  ScopeValue*& operand = site.inputs[static_cast<size_t>(input)];
   values_.push_back(WithShape(*operand, *dims, *arena_));
   operand = &values_.back();
   return absl::OkStatus();

@@ -52,7 +52,7 @@ class ScalingHook : public NodeHook {
 
   const Sizes sizes_;
   google::protobuf::Arena* arena_ = nullptr;
-  std::deque<Value> values_;       // what sites point at
+  std::deque<ScopeValue> values_;  // what sites point at
   std::deque<std::string> names_;  // scopes keep views of names
 };
 

@@ -9,13 +9,13 @@
 namespace onnx_mem::rules {
 namespace {
 
-using fold::Call;
+using fold::FoldCall;
 
 constexpr int kFloat = onnx::TensorProto::FLOAT;
 constexpr int kInt32 = onnx::TensorProto::INT32;
 
 // Packed projection inside: input [B,S,H], weights [H,3H'], past [2,B,N,P,D] -> [B,S,H'], present [2,B,N,P+S,D].
-Results AttentionWith(const Call& call, size_t past_input) {
+Results AttentionWith(const FoldCall& call, size_t past_input) {
   const Dims hidden_sizes = IntsOf(call, "qkv_hidden_sizes");
   const int64_t hidden = hidden_sizes.size() == 3 ? hidden_sizes[2] : Over(DimOf(call, 1, -1), 3);
   const int64_t batch = DimOf(call, 0, 0);
@@ -31,11 +31,11 @@ Results AttentionWith(const Call& call, size_t past_input) {
   return results;
 }
 
-Results Attention(const Call& call) { return AttentionWith(call, 4); }
-Results QAttention(const Call& call) { return AttentionWith(call, 8); }
+Results Attention(const FoldCall& call) { return AttentionWith(call, 4); }
+Results QAttention(const FoldCall& call) { return AttentionWith(call, 8); }
 
 // query [B,S,H], key and value [B,L,H'] or [B,N,L,D], or everything packed in query as [B,S,N,3,D].
-Results MultiHeadAttentionWith(const Call& call, size_t past_input) {
+Results MultiHeadAttentionWith(const FoldCall& call, size_t past_input) {
   const Shape query = ShapeOf(call, 0);
   const Shape key = ShapeOf(call, 1);
   const Shape value = ShapeOf(call, 2);
@@ -70,11 +70,11 @@ Results MultiHeadAttentionWith(const Call& call, size_t past_input) {
   return results;
 }
 
-Results MultiHeadAttention(const Call& call) { return MultiHeadAttentionWith(call, 6); }
-Results DecoderMaskedMultiHeadAttention(const Call& call) { return MultiHeadAttentionWith(call, 5); }
+Results MultiHeadAttention(const FoldCall& call) { return MultiHeadAttentionWith(call, 6); }
+Results DecoderMaskedMultiHeadAttention(const FoldCall& call) { return MultiHeadAttentionWith(call, 5); }
 
 // query is [B,S,H], or [B,S,(N + 2 * kv_N) * D] with key and value packed into it.
-Results GroupQueryAttention(const Call& call) {
+Results GroupQueryAttention(const FoldCall& call) {
   const int64_t heads = call.int_attribute("num_heads", 0);
   const int64_t kv_heads = call.int_attribute("kv_num_heads", 0);
   const int64_t width = DimOf(call, 0, 2);
@@ -100,7 +100,7 @@ Results GroupQueryAttention(const Call& call) {
 }
 
 // Output, mean, inverse standard deviation, and the sum that was normalized.
-Results SkipNorm(const Call& call) {
+Results SkipNorm(const FoldCall& call) {
   Shape statistics = ShapeOf(call, 0);
   if (!statistics.dims.empty()) statistics.dims.back() = 1;
   return {{TypeOf(call, 0), ShapeOf(call, 0)},
@@ -110,30 +110,30 @@ Results SkipNorm(const Call& call) {
 }
 
 // input_ids [B,S], word_embedding [vocabulary,H] -> [B,S,H], lengths [B], the sum of embeddings [B,S,H].
-Results EmbedLayerNormalization(const Call& call) {
+Results EmbedLayerNormalization(const FoldCall& call) {
   const Shape out({DimOf(call, 0, 0), DimOf(call, 0, 1), DimOf(call, 2, 1)});
   return {{TypeOf(call, 2), out}, {kInt32, Shape({DimOf(call, 0, 0)})}, {TypeOf(call, 2), out}};
 }
 
 // Quantized embeddings: the layer's norm is in floats.
-Results QEmbedLayerNormalization(const Call& call) {
+Results QEmbedLayerNormalization(const FoldCall& call) {
   const Shape out({DimOf(call, 0, 0), DimOf(call, 0, 1), DimOf(call, 2, 1)});
   return {{kFloat, out}, {kInt32, Shape({DimOf(call, 0, 0)})}};
 }
 
 // [buckets,N] and two scalar lengths -> [1,N,S,L].
-Results RelativePositionBias(const Call& call) {
+Results RelativePositionBias(const FoldCall& call) {
   return {{TypeOf(call, 0),
            Shape({1, DimOf(call, 0, 1), call.scalar(1).value_or(kUnknownDim), call.scalar(2).value_or(kUnknownDim)})}};
 }
 
 // [tokens,H], offsets [B,S] -> [B,S,H].
-Results RestorePadding(const Call& call) {
+Results RestorePadding(const FoldCall& call) {
   return {{TypeOf(call, 0), Shape({DimOf(call, 1, 0), DimOf(call, 1, 1), DimOf(call, 0, 1)})}};
 }
 
 // [B,S,H] -> at most [B*S,H]; offsets [B,S], cumulated lengths [B+1], the longest one.
-Results RemovePadding(const Call& call) {
+Results RemovePadding(const FoldCall& call) {
   const int64_t batch = DimOf(call, 0, 0);
   const int64_t length = DimOf(call, 0, 1);
   return {{TypeOf(call, 0), Shape({Times(batch, length), DimOf(call, 0, 2)}), true},
@@ -142,7 +142,7 @@ Results RemovePadding(const Call& call) {
           {kInt32, Shape({1})}};
 }
 
-constexpr auto kAttentionRows = std::to_array<Row>({
+constexpr auto kAttentionRows = std::to_array<TypeRuleRow>({
     {"com.microsoft", "Attention", Attention},
     {"com.microsoft", "DecoderMaskedMultiHeadAttention", DecoderMaskedMultiHeadAttention},
     {"com.microsoft", "EmbedLayerNormalization", EmbedLayerNormalization},
@@ -161,6 +161,6 @@ constexpr auto kAttentionRows = std::to_array<Row>({
 
 }  // namespace
 
-absl::Span<const Row> AttentionRows() { return kAttentionRows; }
+absl::Span<const TypeRuleRow> AttentionRows() { return kAttentionRows; }
 
 }  // namespace onnx_mem::rules

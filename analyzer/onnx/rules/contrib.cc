@@ -9,12 +9,12 @@
 namespace onnx_mem::rules {
 namespace {
 
-using fold::Call;
+using fold::FoldCall;
 
 constexpr int kUInt8 = onnx::TensorProto::UINT8;
 
 // Output, and statistics with one value where `axis` and all after it were normalized.
-Results LayerNorm(const Call& call) {
+Results LayerNorm(const FoldCall& call) {
   const Shape x = ShapeOf(call, 0);
   Shape statistics = x;
   if (std::optional<size_t> axis = fold::NormalAxis(call.int_attribute("axis", -1), x.rank())) {
@@ -25,16 +25,16 @@ Results LayerNorm(const Call& call) {
 }
 
 // Output and the sum that was normalized.
-Results SkipGroupNorm(const Call& call) {
+Results SkipGroupNorm(const FoldCall& call) {
   return {{TypeOf(call, 0), ShapeOf(call, 0)}, {TypeOf(call, 0), ShapeOf(call, 0)}};
 }
 
-Results BiasDropout(const Call& call) {
+Results BiasDropout(const FoldCall& call) {
   return {{TypeOf(call, 0), ShapeOf(call, 0)}, {onnx::TensorProto::BOOL, ShapeOf(call, 0)}};
 }
 
 // Half of the last axis gates the other half.
-Results BiasSplitGelu(const Call& call) {
+Results BiasSplitGelu(const FoldCall& call) {
   Shape x = ShapeOf(call, 0);
   if (!x.dims.empty()) x.dims.back() = Over(x.dims.back(), 2);
   return {{TypeOf(call, 0), x}};
@@ -51,43 +51,45 @@ Shape Transposed(Shape x, bool last_two, bool batch) {
   return x;
 }
 
-Results FusedMatMul(const Call& call) {
+Results FusedMatMul(const FoldCall& call) {
   const auto flag = [&call](std::string_view name) { return call.int_attribute(name, 0) != 0; };
   return {{TypeOf(call, 0), MatrixProduct(Transposed(ShapeOf(call, 0), flag("transA"), flag("transBatchA")),
                                           Transposed(ShapeOf(call, 1), flag("transB"), flag("transBatchB")))}};
 }
 
-Results ProductOf(const Call& call, size_t a, size_t b, int type) {
+Results ProductOf(const FoldCall& call, size_t a, size_t b, int type) {
   return {{type, MatrixProduct(ShapeOf(call, a), ShapeOf(call, b))}};
 }
 
-Results DynamicQuantizeMatMul(const Call& call) { return ProductOf(call, 0, 1, kFloat); }
-Results MatMulInteger16(const Call& call) { return ProductOf(call, 0, 1, kInt32); }
-Results MatMulIntegerToFloat(const Call& call) { return ProductOf(call, 0, 1, TypeOf(call, 2)); }
+Results DynamicQuantizeMatMul(const FoldCall& call) { return ProductOf(call, 0, 1, kFloat); }
+Results MatMulInteger16(const FoldCall& call) { return ProductOf(call, 0, 1, kInt32); }
+Results MatMulIntegerToFloat(const FoldCall& call) { return ProductOf(call, 0, 1, TypeOf(call, 2)); }
 
 // Weights in blocks of 4 or 8 bits: only the attributes K and N tell their size.
-Results MatMulNBits(const Call& call) {
+Results MatMulNBits(const FoldCall& call) {
   Shape x = ShapeOf(call, 0);
   if (!x.dims.empty()) x.dims.back() = call.int_attribute("N", kUnknownDim);
   return {{TypeOf(call, 0), x}};
 }
 
-Results GemmAt(const Call& call, size_t a, size_t b, int type) {
+Results GemmAt(const FoldCall& call, size_t a, size_t b, int type) {
   const bool trans_a = call.int_attribute("transA", 0) != 0;
   const bool trans_b = call.int_attribute("transB", 0) != 0;
   return {{type, Shape({DimOf(call, a, trans_a ? 1 : 0), DimOf(call, b, trans_b ? 0 : 1)})}};
 }
 
-Results FusedGemm(const Call& call) { return GemmAt(call, 0, 1, TypeOf(call, 0)); }
+Results FusedGemm(const FoldCall& call) { return GemmAt(call, 0, 1, TypeOf(call, 0)); }
 
 // a, a_scale, a_zero, b, b_scale, b_zero, c, y_scale, y_zero; without an output scale the result is float.
-Results QGemm(const Call& call) { return GemmAt(call, 0, 3, call.has(7) ? TypeOf(call, 0) : kFloat); }
+Results QGemm(const FoldCall& call) { return GemmAt(call, 0, 3, call.has(7) ? TypeOf(call, 0) : kFloat); }
 
 // a, a_scale, a_zero, b, b_scale, b_zero, ...
-Results QLinearBinary(const Call& call) { return {{TypeOf(call, 0), Broadcast(ShapeOf(call, 0), ShapeOf(call, 3))}}; }
+Results QLinearBinary(const FoldCall& call) {
+  return {{TypeOf(call, 0), Broadcast(ShapeOf(call, 0), ShapeOf(call, 3))}};
+}
 
 // y_scale, y_zero, then (tensor, scale, zero) for every part.
-Results QLinearConcat(const Call& call) {
+Results QLinearConcat(const FoldCall& call) {
   Shape out = ShapeOf(call, 2);
   std::optional<size_t> axis = fold::NormalAxis(call.int_attribute("axis", 0), out.rank());
   if (!axis) return {{TypeOf(call, 2), Shape()}};
@@ -97,7 +99,7 @@ Results QLinearConcat(const Call& call) {
   return {{TypeOf(call, 2), out}};
 }
 
-Results QLinearReduceMean(const Call& call) {
+Results QLinearReduceMean(const FoldCall& call) {
   const Shape x = ShapeOf(call, 0);
   const bool keep = call.int_attribute("keepdims", 1) != 0;
   const Dims axes = IntsOf(call, "axes");
@@ -115,15 +117,15 @@ Results QLinearReduceMean(const Call& call) {
 }
 
 // condition, x, x_scale, x_zero, y, ...
-Results QLinearWhere(const Call& call) {
+Results QLinearWhere(const FoldCall& call) {
   return {{TypeOf(call, 1), Broadcast(ShapeOf(call, 0), Broadcast(ShapeOf(call, 1), ShapeOf(call, 4)))}};
 }
 
-Results Quantize(const Call& call) { return {{call.has(2) ? TypeOf(call, 2) : kUInt8, ShapeOf(call, 0)}}; }
-Results Dequantize(const Call& call) { return {{TypeOf(call, 1), ShapeOf(call, 0)}}; }
+Results Quantize(const FoldCall& call) { return {{call.has(2) ? TypeOf(call, 2) : kUInt8, ShapeOf(call, 0)}}; }
+Results Dequantize(const FoldCall& call) { return {{TypeOf(call, 1), ShapeOf(call, 0)}}; }
 
 // A new axis of length 1 where the scalar input says.
-Results ExpandDims(const Call& call) {
+Results ExpandDims(const FoldCall& call) {
   Shape x = ShapeOf(call, 0);
   std::optional<int64_t> axis = call.scalar(1);
   if (!x.has_rank || !axis) return {{TypeOf(call, 0), Shape()}};
@@ -134,17 +136,17 @@ Results ExpandDims(const Call& call) {
 }
 
 // Distances between the rows of two matrices.
-Results CDist(const Call& call) { return {{TypeOf(call, 0), Shape({DimOf(call, 0, 0), DimOf(call, 1, 0)})}}; }
+Results CDist(const FoldCall& call) { return {{TypeOf(call, 0), Shape({DimOf(call, 0, 0), DimOf(call, 1, 0)})}}; }
 
 // Boxes cut out of images [N,C,H,W] and scaled to one size.
-Results CropAndResize(const Call& call) {
+Results CropAndResize(const FoldCall& call) {
   const Literal* size = call.value(3);
   if (size == nullptr || size->ints() == nullptr || size->ints()->size() != 2) return {{TypeOf(call, 0), Shape()}};
   return {{TypeOf(call, 0), Shape({DimOf(call, 1, 0), DimOf(call, 0, 1), (*size->ints())[0], (*size->ints())[1]})}};
 }
 
 // x [length,batch,features] -> [length,directions,batch,hidden] and the last hidden and cell states.
-Results DynamicQuantizeLstm(const Call& call) {
+Results DynamicQuantizeLstm(const FoldCall& call) {
   const int64_t hidden = call.int_attribute("hidden_size", kUnknownDim);
   const int64_t directions = call.string_attribute("direction", "forward") == "bidirectional" ? 2 : 1;
   const int64_t batch = DimOf(call, 0, 1);
@@ -152,15 +154,15 @@ Results DynamicQuantizeLstm(const Call& call) {
   return {{kFloat, Shape({DimOf(call, 0, 0), directions, batch, hidden})}, {kFloat, last}, {kFloat, last}};
 }
 
-Results MurmurHash3(const Call& call) {
+Results MurmurHash3(const FoldCall& call) {
   const bool positive = call.int_attribute("positive", 1) != 0;
   return {{positive ? onnx::TensorProto::UINT32 : onnx::TensorProto::INT32, ShapeOf(call, 0)}};
 }
 
 // ids, scores: the scores with repeated n-grams forbidden.
-Results NGramRepeatBlock(const Call& call) { return {{TypeOf(call, 1), ShapeOf(call, 1)}}; }
+Results NGramRepeatBlock(const FoldCall& call) { return {{TypeOf(call, 1), ShapeOf(call, 1)}}; }
 
-constexpr auto kContribRows = std::to_array<Row>({
+constexpr auto kContribRows = std::to_array<TypeRuleRow>({
     {"", "LayerNormalization", LayerNorm},
     {"", "SimplifiedLayerNormalization", LayerNorm},
     {"com.microsoft", "BiasAdd", SameAsFirst},
@@ -209,7 +211,7 @@ constexpr auto kContribRows = std::to_array<Row>({
 
 }  // namespace
 
-absl::Span<const Row> ContribRows() { return kContribRows; }
+absl::Span<const TypeRuleRow> ContribRows() { return kContribRows; }
 
 bool IsStandardElsewhere(std::string_view domain, std::string_view op) {
   constexpr auto kOps = std::to_array<std::string_view>({"GatherND", "GridSample", "Pad", "Range", "Trilu", "Unique"});

@@ -9,7 +9,7 @@
 namespace onnx_mem::rules {
 namespace {
 
-using fold::Call;
+using fold::FoldCall;
 
 // One spatial axis of a convolution or pooling; kUnknownDim where it does not come out.
 int64_t Window(int64_t size, int64_t kernel, int64_t stride, int64_t dilation, int64_t pads, std::string_view auto_pad,
@@ -23,7 +23,7 @@ int64_t Window(int64_t size, int64_t kernel, int64_t stride, int64_t dilation, i
 }
 
 // The spatial sizes `spatial` after windows of `kernel`, with the node's strides, pads and dilations.
-Dims Windows(const Call& call, const Dims& spatial, const Dims& kernel) {
+Dims Windows(const FoldCall& call, const Dims& spatial, const Dims& kernel) {
   const Dims strides = IntsOf(call, "strides");
   const Dims dilations = IntsOf(call, "dilations");
   const Dims pads = IntsOf(call, "pads");
@@ -53,7 +53,7 @@ Shape Image(int64_t batch, int64_t channels, const Dims& spatial, bool channels_
 }
 
 // Input 0 convolved with input `w`, whose first axis is the output channels; its kernel starts at axis `kernel_at`.
-Shape Convolved(const Call& call, size_t w, int64_t kernel_at, bool channels_last) {
+Shape Convolved(const FoldCall& call, size_t w, int64_t kernel_at, bool channels_last) {
   const Shape x = ShapeOf(call, 0);
   const Shape weights = ShapeOf(call, w);
   if (x.rank() < 3 || weights.rank() != x.rank()) return Shape();
@@ -65,17 +65,17 @@ Shape Convolved(const Call& call, size_t w, int64_t kernel_at, bool channels_las
   return Image(x.dims[0], weights.dims[0], Windows(call, Spatial(x, channels_last), kernel), channels_last);
 }
 
-Results FusedConv(const Call& call) { return {{TypeOf(call, 0), Convolved(call, 1, 2, false)}}; }
+Results FusedConv(const FoldCall& call) { return {{TypeOf(call, 0), Convolved(call, 1, 2, false)}}; }
 
 // Weights [M,kH,kW,C/group].
-Results NhwcConv(const Call& call) { return {{TypeOf(call, 0), Convolved(call, 1, 1, true)}}; }
+Results NhwcConv(const FoldCall& call) { return {{TypeOf(call, 0), Convolved(call, 1, 1, true)}}; }
 
 // x, x_scale, x_zero, w [M,C/group,kH,kW], w_scale, w_zero, y_scale, y_zero, bias.
-Results QLinearConv(const Call& call) {
+Results QLinearConv(const FoldCall& call) {
   return {{TypeOf(call, 7), Convolved(call, 3, 2, call.int_attribute("channels_last", 0) != 0)}};
 }
 
-Results Pool(const Call& call, bool channels_last) {
+Results Pool(const FoldCall& call, bool channels_last) {
   const Shape x = ShapeOf(call, 0);
   if (x.rank() < 3) return {{TypeOf(call, 0), Shape()}};
   const int64_t channels = channels_last ? x.dims.back() : x.dims[1];
@@ -83,23 +83,23 @@ Results Pool(const Call& call, bool channels_last) {
   return {{TypeOf(call, 0), Image(x.dims[0], channels, spatial, channels_last)}};
 }
 
-Results GlobalPool(const Call& call, bool channels_last) {
+Results GlobalPool(const FoldCall& call, bool channels_last) {
   const Shape x = ShapeOf(call, 0);
   if (x.rank() < 3) return {{TypeOf(call, 0), Shape()}};
   const int64_t channels = channels_last ? x.dims.back() : x.dims[1];
   return {{TypeOf(call, 0), Image(x.dims[0], channels, Dims(x.rank() - 2, 1), channels_last)}};
 }
 
-Results ChannelsFirstPool(const Call& call) { return Pool(call, false); }
-Results ChannelsLastPool(const Call& call) { return Pool(call, true); }
-Results GlobalChannelsFirstPool(const Call& call) { return GlobalPool(call, false); }
-Results QLinearAveragePool(const Call& call) { return Pool(call, call.int_attribute("channels_last", 0) != 0); }
-Results QLinearGlobalAveragePool(const Call& call) {
+Results ChannelsFirstPool(const FoldCall& call) { return Pool(call, false); }
+Results ChannelsLastPool(const FoldCall& call) { return Pool(call, true); }
+Results GlobalChannelsFirstPool(const FoldCall& call) { return GlobalPool(call, false); }
+Results QLinearAveragePool(const FoldCall& call) { return Pool(call, call.int_attribute("channels_last", 0) != 0); }
+Results QLinearGlobalAveragePool(const FoldCall& call) {
   return GlobalPool(call, call.int_attribute("channels_last", 0) != 0);
 }
 
 // Into blocks of 8 or 16 channels, as the machine that wrote the file has it: known where both give the same.
-Results ReorderInput(const Call& call) {
+Results ReorderInput(const FoldCall& call) {
   const Shape x = ShapeOf(call, 0);
   if (x.rank() < 3) return {{TypeOf(call, 0), Shape()}};
   const bool last = call.int_attribute("channels_last", 0) != 0;
@@ -108,14 +108,14 @@ Results ReorderInput(const Call& call) {
   return {{TypeOf(call, 0), Image(x.dims[0], padded, Spatial(x, last), false)}};
 }
 
-Results ReorderOutput(const Call& call) {
+Results ReorderOutput(const FoldCall& call) {
   const Shape x = ShapeOf(call, 0);
   if (x.rank() < 3) return {{TypeOf(call, 0), Shape()}};
   const bool last = call.int_attribute("channels_last", 0) != 0;
   return {{TypeOf(call, 0), Image(x.dims[0], call.int_attribute("channels", kUnknownDim), Spatial(x, false), last)}};
 }
 
-Results UpsampleBlocks(const Call& call) {
+Results UpsampleBlocks(const FoldCall& call) {
   Shape x = ShapeOf(call, 0);
   const Dims scales = IntsOf(call, "scales");
   if (scales.size() != x.rank()) return {{TypeOf(call, 0), Shape()}};
@@ -123,7 +123,7 @@ Results UpsampleBlocks(const Call& call) {
   return {{TypeOf(call, 0), x}};
 }
 
-constexpr auto kConvolutionRows = std::to_array<Row>({
+constexpr auto kConvolutionRows = std::to_array<TypeRuleRow>({
     {"com.microsoft", "FusedConv", FusedConv},
     {"com.microsoft", "NhwcConv", NhwcConv},
     {"com.microsoft", "NhwcFusedConv", NhwcConv},
@@ -143,6 +143,6 @@ constexpr auto kConvolutionRows = std::to_array<Row>({
 
 }  // namespace
 
-absl::Span<const Row> ConvolutionRows() { return kConvolutionRows; }
+absl::Span<const TypeRuleRow> ConvolutionRows() { return kConvolutionRows; }
 
 }  // namespace onnx_mem::rules

@@ -8,7 +8,7 @@
 namespace onnx_mem::rules {
 namespace {
 
-using fold::Call;
+using fold::FoldCall;
 
 constexpr int kInt64 = onnx::TensorProto::INT64;
 
@@ -21,14 +21,14 @@ int64_t AtMost(int64_t a, int64_t b) {
 int64_t Elements(const Shape& shape) { return NumElements(shape).value_or(kUnknownDim); }
 
 // One column of coordinates per element that is not zero: at most all of them.
-Results NonZero(const Call& call) {
+Results NonZero(const FoldCall& call) {
   const Shape x = ShapeOf(call, 0);
   if (!x.has_rank) return {};
   return {{kInt64, Shape({static_cast<int64_t>(x.rank()), Elements(x)}), true}};
 }
 
 // Per batch and class at most max_output_boxes_per_class of the boxes, none where it is not given.
-Results NonMaxSuppression(const Call& call) {
+Results NonMaxSuppression(const FoldCall& call) {
   const int64_t boxes = DimOf(call, 0, 1);
   const int64_t groups = Times(DimOf(call, 1, 0), DimOf(call, 1, 1));
   int64_t per_class = boxes;
@@ -40,7 +40,7 @@ Results NonMaxSuppression(const Call& call) {
   return {{kInt64, Shape({Times(groups, per_class), 3}), per_class != 0}};
 }
 
-Results Compress(const Call& call) {
+Results Compress(const FoldCall& call) {
   const Shape x = ShapeOf(call, 0);
   if (!x.has_rank) return {};
   const int64_t conditions = DimOf(call, 1, 0);
@@ -61,7 +61,7 @@ Results Compress(const Call& call) {
 }
 
 // Values, first positions, inverse, counts.
-Results Unique(const Call& call) {
+Results Unique(const FoldCall& call) {
   const Shape x = ShapeOf(call, 0);
   if (!x.has_rank) return {};
   Shape values({Elements(x)});
@@ -78,7 +78,7 @@ Results Unique(const Call& call) {
           {kInt64, Shape({length}), true}};
 }
 
-Results TopK(const Call& call) {
+Results TopK(const FoldCall& call) {
   const Shape x = ShapeOf(call, 0);
   std::optional<size_t> axis = fold::NormalAxis(call.int_attribute("axis", -1), x.rank());
   if (!axis) return {};
@@ -86,26 +86,26 @@ Results TopK(const Call& call) {
 }
 
 // A slice is never longer than what it is cut from.
-Results Slice(const Call& call) {
+Results Slice(const FoldCall& call) {
   Shape x = ShapeOf(call, 0);
   if (!x.has_rank) return {};
   return {{TypeOf(call, 0), std::move(x), true}};
 }
 
 // In inference a Dropout's mask is as large as its input; of its dtype before opset 10.
-Results Dropout(const Call& call) {
+Results Dropout(const FoldCall& call) {
   const int mask = call.version() < 10 ? TypeOf(call, 0) : static_cast<int>(onnx::TensorProto::BOOL);
   return {{TypeOf(call, 0), ShapeOf(call, 0)}, {mask, ShapeOf(call, 0)}};
 }
 
 // Sizes that pooling lost, where the node is given them.
-Results MaxUnpool(const Call& call) {
+Results MaxUnpool(const FoldCall& call) {
   const Literal* shape = call.value(2);
   if (shape == nullptr || shape->ints() == nullptr) return {};
   return {{TypeOf(call, 0), Shape(Dims(shape->ints()->begin(), shape->ints()->end()))}};
 }
 
-constexpr auto kDataDependentRows = std::to_array<Row>({
+constexpr auto kDataDependentRows = std::to_array<TypeRuleRow>({
     {"", "Compress", Compress},
     {"", "Dropout", Dropout},
     {"", "MaxUnpool", MaxUnpool},
@@ -118,6 +118,6 @@ constexpr auto kDataDependentRows = std::to_array<Row>({
 
 }  // namespace
 
-absl::Span<const Row> DataDependentRows() { return kDataDependentRows; }
+absl::Span<const TypeRuleRow> DataDependentRows() { return kDataDependentRows; }
 
 }  // namespace onnx_mem::rules

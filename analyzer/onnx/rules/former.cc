@@ -9,10 +9,10 @@
 namespace onnx_mem::rules {
 namespace {
 
-using fold::Call;
+using fold::FoldCall;
 
 // border: left, top, right, bottom of an image [N,C,H,W]; scale: the size that is left, from the border on.
-Results Crop(const Call& call) {
+Results Crop(const FoldCall& call) {
   Shape x = ShapeOf(call, 0);
   const Dims border = IntsOf(call, "border");
   if (x.rank() != 4 || border.size() != 4) return {{TypeOf(call, 0), Shape()}};
@@ -26,7 +26,7 @@ Results Crop(const Call& call) {
 }
 
 // The shape is an attribute, or with input_as_shape the contents of the input; extra_shape is appended.
-Results ConstantFill(const Call& call) {
+Results ConstantFill(const FoldCall& call) {
   Dims dims = IntsOf(call, "shape");
   if (call.has(0)) {
     if (call.int_attribute("input_as_shape", 0) == 0) {
@@ -43,16 +43,16 @@ Results ConstantFill(const Call& call) {
   return {{static_cast<int>(call.int_attribute("dtype", onnx::TensorProto::FLOAT)), Shape(dims)}};
 }
 
-Results GivenTensorFill(const Call& call) { return {{onnx::TensorProto::FLOAT, Shape(IntsOf(call, "shape"))}}; }
+Results GivenTensorFill(const FoldCall& call) { return {{onnx::TensorProto::FLOAT, Shape(IntsOf(call, "shape"))}}; }
 
 // Type names as opset 1 wrote them: "FLOAT", "INT64".
-Results CastByName(const Call& call) {
+Results CastByName(const FoldCall& call) {
   onnx::TensorProto::DataType type = onnx::TensorProto::UNDEFINED;
   onnx::TensorProto::DataType_Parse(std::string(call.string_attribute("to", "")), &type);
   return {{type, ShapeOf(call, 0)}};
 }
 
-Results ReshapeByAttribute(const Call& call) {
+Results ReshapeByAttribute(const FoldCall& call) {
   const Shape x = ShapeOf(call, 0);
   Dims dims = IntsOf(call, "shape");
   int64_t rest = NumElements(x).value_or(kUnknownDim);
@@ -69,7 +69,7 @@ Results ReshapeByAttribute(const Call& call) {
   return {{TypeOf(call, 0), Shape(dims)}};
 }
 
-Results ConcatByAttribute(const Call& call) {
+Results ConcatByAttribute(const FoldCall& call) {
   Shape out = ShapeOf(call, 0);
   std::optional<size_t> axis = fold::NormalAxis(call.int_attribute("axis", 1), out.rank());
   if (!axis) return {{TypeOf(call, 0), Shape()}};
@@ -79,7 +79,7 @@ Results ConcatByAttribute(const Call& call) {
   return {{TypeOf(call, 0), out}};
 }
 
-Results SplitByAttribute(const Call& call) {
+Results SplitByAttribute(const FoldCall& call) {
   const Shape x = ShapeOf(call, 0);
   std::optional<size_t> axis = fold::NormalAxis(call.int_attribute("axis", 0), x.rank());
   const Dims lengths = IntsOf(call, "split");
@@ -95,7 +95,7 @@ Results SplitByAttribute(const Call& call) {
   return results;
 }
 
-Results PadByAttribute(const Call& call) {
+Results PadByAttribute(const FoldCall& call) {
   Shape x = ShapeOf(call, 0);
   const Dims pads = IntsOf(call, "paddings");
   if (!x.has_rank || pads.size() != 2 * x.rank()) return {{TypeOf(call, 0), Shape()}};
@@ -106,19 +106,19 @@ Results PadByAttribute(const Call& call) {
   return {{TypeOf(call, 0), x}};
 }
 
-Results Gemm(const Call& call) {
+Results Gemm(const FoldCall& call) {
   const bool trans_a = call.int_attribute("transA", 0) != 0;
   const bool trans_b = call.int_attribute("transB", 0) != 0;
   return {{TypeOf(call, 0), Shape({DimOf(call, 0, trans_a ? 1 : 0), DimOf(call, 1, trans_b ? 0 : 1)})}};
 }
 
-Results GlobalPool(const Call& call) {
+Results GlobalPool(const FoldCall& call) {
   Shape x = ShapeOf(call, 0);
   for (size_t i = 2; i < x.rank(); ++i) x.dims[i] = 1;
   return {{TypeOf(call, 0), x}};
 }
 
-Results UpsampleByAttribute(const Call& call) {
+Results UpsampleByAttribute(const FoldCall& call) {
   Shape x = ShapeOf(call, 0);
   if (x.rank() != 4) return {{TypeOf(call, 0), Shape()}};
   const auto scale = [](int64_t size, double by) {
@@ -130,17 +130,17 @@ Results UpsampleByAttribute(const Call& call) {
 }
 
 // Data, scale, bias and two statistics; the other outputs of training have the statistics' shape.
-Results BatchNormalization(const Call& call) {
+Results BatchNormalization(const FoldCall& call) {
   Results results = SameAsFirst(call);
   for (size_t i = 1; i < call.num_outputs(); ++i) results.push_back({TypeOf(call, 1), ShapeOf(call, 1)});
   return results;
 }
 
-Results Comparison(const Call& call) {
+Results Comparison(const FoldCall& call) {
   return {{onnx::TensorProto::BOOL, Broadcast(ShapeOf(call, 0), ShapeOf(call, 1))}};
 }
 
-constexpr auto kFormerRows = std::to_array<Row>({
+constexpr auto kFormerRows = std::to_array<TypeRuleRow>({
     {"", "Abs", SameAsFirst},
     {"", "Add", SameAsFirst},  // version 1 broadcasts the second operand to the first
     {"", "Affine", SameAsFirst},
@@ -192,6 +192,6 @@ constexpr auto kFormerRows = std::to_array<Row>({
 
 }  // namespace
 
-absl::Span<const Row> FormerRows() { return kFormerRows; }
+absl::Span<const TypeRuleRow> FormerRows() { return kFormerRows; }
 
 }  // namespace onnx_mem::rules

@@ -9,20 +9,20 @@
 namespace onnx_mem::rules {
 namespace {
 
-using fold::Call;
+using fold::FoldCall;
 
 // A vector is one sample.
-int64_t Samples(const Call& call) { return ShapeOf(call, 0).rank() == 1 ? 1 : DimOf(call, 0, 0); }
+int64_t Samples(const FoldCall& call) { return ShapeOf(call, 0).rank() == 1 ? 1 : DimOf(call, 0, 0); }
 
-Results Regressor(const Call& call, int64_t targets) { return {{kFloat, Shape({Samples(call), targets})}}; }
+Results Regressor(const FoldCall& call, int64_t targets) { return {{kFloat, Shape({Samples(call), targets})}}; }
 
-Results LinearRegressor(const Call& call) { return Regressor(call, call.int_attribute("targets", 1)); }
-Results SvmRegressor(const Call& call) { return Regressor(call, 1); }
-Results TreeEnsembleRegressor(const Call& call) { return Regressor(call, call.int_attribute("n_targets", 1)); }
+Results LinearRegressor(const FoldCall& call) { return Regressor(call, call.int_attribute("targets", 1)); }
+Results SvmRegressor(const FoldCall& call) { return Regressor(call, 1); }
+Results TreeEnsembleRegressor(const FoldCall& call) { return Regressor(call, call.int_attribute("n_targets", 1)); }
 
-Results FloatSameAsFirst(const Call& call) { return {{kFloat, ShapeOf(call, 0)}}; }
+Results FloatSameAsFirst(const FoldCall& call) { return {{kFloat, ShapeOf(call, 0)}}; }
 
-Results FeatureVectorizer(const Call& call) {
+Results FeatureVectorizer(const FoldCall& call) {
   const Dims widths = IntsOf(call, "inputdimensions");
   int64_t total = 0;
   for (int64_t width : widths) total = Plus(total, width);
@@ -30,7 +30,7 @@ Results FeatureVectorizer(const Call& call) {
 }
 
 // Columns `y` of each row of `x`; a vector is one row. The schema leaves a vector without a shape.
-Results ArrayFeatureExtractor(const Call& call) {
+Results ArrayFeatureExtractor(const FoldCall& call) {
   Dims dims = ShapeOf(call, 0).dims;
   if (!ShapeOf(call, 0).has_rank || dims.empty()) return {};
   if (dims.size() == 1) dims.insert(dims.begin(), 1);
@@ -39,7 +39,7 @@ Results ArrayFeatureExtractor(const Call& call) {
 }
 
 // The label of each sample, a text or a number, and a score for each class.
-Results Classifier(const Call& call) {
+Results Classifier(const FoldCall& call) {
   const onnx::AttributeProto* names = call.attribute("classlabels_strings");
   const int64_t texts = names == nullptr ? 0 : names->strings_size();
   const auto numbers =
@@ -48,7 +48,7 @@ Results Classifier(const Call& call) {
   return {{label, Shape({Samples(call)})}, {kFloat, Shape({Samples(call), std::max(texts, numbers)})}};
 }
 
-constexpr auto kMlRows = std::to_array<Row>({
+constexpr auto kMlRows = std::to_array<TypeRuleRow>({
     {"ai.onnx.ml", "ArrayFeatureExtractor", ArrayFeatureExtractor},
     {"ai.onnx.ml", "FeatureVectorizer", FeatureVectorizer},
     {"ai.onnx.ml", "Imputer", SameAsFirst},
@@ -63,6 +63,6 @@ constexpr auto kMlRows = std::to_array<Row>({
 
 }  // namespace
 
-absl::Span<const Row> MlRows() { return kMlRows; }
+absl::Span<const TypeRuleRow> MlRows() { return kMlRows; }
 
 }  // namespace onnx_mem::rules

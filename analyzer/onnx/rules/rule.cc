@@ -13,8 +13,9 @@ using Key = std::pair<std::string_view, std::string_view>;
 
 absl::flat_hash_map<Key, Function> AllRows() {
   absl::flat_hash_map<Key, Function> rows;
-  for (absl::Span<const Row> family : {AttentionRows(), ContribRows(), ConvolutionRows(), FormerRows(), MlRows()}) {
-    for (const Row& row : family) rows.emplace(Key(row.domain, row.op), row.rule);
+  for (absl::Span<const TypeRuleRow> family :
+       {AttentionRows(), ContribRows(), ConvolutionRows(), FormerRows(), MlRows()}) {
+    for (const TypeRuleRow& row : family) rows.emplace(Key(row.domain, row.op), row.rule);
   }
   return rows;
 }
@@ -28,20 +29,20 @@ Function FindRule(std::string_view domain, std::string_view op) {
 }
 
 Function FindBound(std::string_view op) {
-  for (const Row& row : DataDependentRows()) {
+  for (const TypeRuleRow& row : DataDependentRows()) {
     if (row.op == op) return row.rule;
   }
   return nullptr;
 }
 
-Shape ShapeOf(const fold::Call& call, size_t i) { return ShapeOfType(call.type(i)); }
+Shape ShapeOf(const fold::FoldCall& call, size_t i) { return ShapeOfType(call.type(i)); }
 
-int TypeOf(const fold::Call& call, size_t i) {
+int TypeOf(const fold::FoldCall& call, size_t i) {
   const onnx::TypeProto* type = call.type(i);
   return type != nullptr && type->has_tensor_type() ? type->tensor_type().elem_type() : onnx::TensorProto::UNDEFINED;
 }
 
-int64_t DimOf(const fold::Call& call, size_t i, int64_t axis) {
+int64_t DimOf(const fold::FoldCall& call, size_t i, int64_t axis) {
   const Shape shape = ShapeOf(call, i);
   const auto rank = static_cast<int64_t>(shape.rank());
   if (axis < -rank || axis >= rank) return kUnknownDim;
@@ -60,12 +61,12 @@ int64_t Plus(int64_t a, int64_t b) {
 
 int64_t Over(int64_t a, int64_t b) { return a < 0 || b <= 0 ? kUnknownDim : a / b; }
 
-Dims IntsOf(const fold::Call& call, std::string_view name) {
+Dims IntsOf(const fold::FoldCall& call, std::string_view name) {
   const onnx::AttributeProto* found = call.attribute(name);
   return found != nullptr ? Dims(found->ints().begin(), found->ints().end()) : Dims();
 }
 
-Results SameAsFirst(const fold::Call& call) { return {{TypeOf(call, 0), ShapeOf(call, 0)}}; }
+Results SameAsFirst(const fold::FoldCall& call) { return {{TypeOf(call, 0), ShapeOf(call, 0)}}; }
 
 Shape Broadcast(const Shape& a, const Shape& b) {
   if (!a.has_rank || !b.has_rank) return Shape();

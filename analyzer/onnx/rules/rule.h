@@ -26,20 +26,20 @@ struct Result {
 };
 // One per output of the node, or fewer.
 using Results = absl::InlinedVector<Result, 4>;
-using Function = Results (*)(const fold::Call&);
+using Function = Results (*)(const fold::FoldCall&);
 
-struct Row {
+struct TypeRuleRow {
   std::string_view domain;  // "" for ai.onnx
   std::string_view op;
   Function rule;
 };
 
-absl::Span<const Row> AttentionRows();      // com.microsoft: attention and its companions
-absl::Span<const Row> ContribRows();        // com.microsoft: activations, norms, products, quantized operators
-absl::Span<const Row> ConvolutionRows();    // com.microsoft and its nchwc: convolutions and poolings
-absl::Span<const Row> DataDependentRows();  // upper bounds
-absl::Span<const Row> FormerRows();         // first versions, and experimental operators that left the standard
-absl::Span<const Row> MlRows();             // ai.onnx.ml
+absl::Span<const TypeRuleRow> AttentionRows();      // com.microsoft: attention and its companions
+absl::Span<const TypeRuleRow> ContribRows();        // com.microsoft: activations, norms, products, quantized operators
+absl::Span<const TypeRuleRow> ConvolutionRows();    // com.microsoft and its nchwc: convolutions and poolings
+absl::Span<const TypeRuleRow> DataDependentRows();  // upper bounds
+absl::Span<const TypeRuleRow> FormerRows();         // first versions, and experimental operators that left the standard
+absl::Span<const TypeRuleRow> MlRows();             // ai.onnx.ml
 
 // The rule that stands in for a schema's inference; null where none knows the operator.
 Function FindRule(std::string_view domain, std::string_view op);
@@ -50,19 +50,19 @@ Function FindBound(std::string_view op);
 bool IsStandardElsewhere(std::string_view domain, std::string_view op);
 
 // Input `i`'s shape and element type.
-Shape ShapeOf(const fold::Call& call, size_t i);
-int TypeOf(const fold::Call& call, size_t i);
+Shape ShapeOf(const fold::FoldCall& call, size_t i);
+int TypeOf(const fold::FoldCall& call, size_t i);
 // Dim `axis` of input `i`, negative axes from the end; kUnknownDim where unknown or absent.
-int64_t DimOf(const fold::Call& call, size_t i, int64_t axis);
+int64_t DimOf(const fold::FoldCall& call, size_t i, int64_t axis);
 // a * b, a + b and a / b of sizes; kUnknownDim where either is unknown or the result is none.
 int64_t Times(int64_t a, int64_t b);
 int64_t Plus(int64_t a, int64_t b);
 int64_t Over(int64_t a, int64_t b);
 // The integers of an attribute; empty where it is absent.
-Dims IntsOf(const fold::Call& call, std::string_view name);
+Dims IntsOf(const fold::FoldCall& call, std::string_view name);
 
 // Output 0 is as input 0.
-Results SameAsFirst(const fold::Call& call);
+Results SameAsFirst(const fold::FoldCall& call);
 // NumPy broadcasting of two shapes, unknown dims included.
 Shape Broadcast(const Shape& a, const Shape& b);
 // NumPy matrix product of two shapes.

@@ -1054,7 +1054,7 @@ def _whole(t):
 
 class _Stored:
     """A storage that a call saved: on the device until it has been copied, then on the host alone, from the call's
-    backward on both. Goes with the last tensor that was saved on it."""
+    backward on both. It ends with the last tensor that was saved on it."""
 
     def __init__(self, t):
         self.device, self.at = _whole(t), t.device

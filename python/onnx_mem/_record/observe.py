@@ -355,7 +355,7 @@ def _refuse_growth(o: Observer, model: torch.nn.Module, events: list[tuple[Any, 
     more = sum(left.values()) - sum(of.values())
     if more > _STATE_LIMIT:
         raise CannotRecord(f"forward leaves {more} bytes of tensors behind in attributes of modules, beyond those of "
-                           "the call before that it lets go of; such state is not recorded")
+                           "the call before that it replaces; such state is not recorded")
 
 
 def _module_event(o: Observer, event: tuple[Any, ...]) -> None:
