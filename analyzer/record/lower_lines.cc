@@ -6,7 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/status_macros.h"
-#include "analyzer/record/aten_table.h"
+#include "analyzer/record/aten/table.h"
 #include "analyzer/record/lower_record.h"
 #include "analyzer/record/open_calls.h"
 #include "analyzer/record/value_tensors.h"

@@ -9,7 +9,7 @@
 #include "analyzer/eager/engine/op_table.h"
 #include "analyzer/graph/op_name.h"
 #include "analyzer/lower/operators/table.h"
-#include "analyzer/record/aten_table.h"
+#include "analyzer/record/aten/table.h"
 
 namespace onnx_mem {
 namespace {

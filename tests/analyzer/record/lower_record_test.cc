@@ -9,7 +9,7 @@
 #include "analyzer/eager/engine/op_table.h"
 #include "analyzer/graph/dag.h"
 #include "analyzer/graph/diagnostic.h"
-#include "analyzer/record/aten_table.h"
+#include "analyzer/record/aten/table.h"
 #include "analyzer/record/text.h"
 #include "gtest/gtest.h"
 

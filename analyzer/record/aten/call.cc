@@ -1,4 +1,4 @@
-#include "analyzer/record/aten_call.h"
+#include "analyzer/record/aten/call.h"
 
 #include <cmath>
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/record/aten_call.h"
+#include "analyzer/record/aten/call.h"
 
 namespace onnx_mem::record {
 
