@@ -11,7 +11,7 @@
 #include "analyzer/lower/adapters/lora.h"
 #include "analyzer/lower/adapters/packed_base.h"
 #include "analyzer/prepare/lower.h"
-#include "analyzer/record/lower_record.h"
+#include "analyzer/record/lower/lower_record.h"
 #include "analyzer/run/work.h"
 
 namespace onnx_mem {

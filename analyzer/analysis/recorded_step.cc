@@ -11,7 +11,7 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/verify_program.h"
-#include "analyzer/record/lower_record.h"
+#include "analyzer/record/lower/lower_record.h"
 
 namespace onnx_mem {
 namespace {

@@ -23,7 +23,7 @@
 #include "analyzer/onnx/read/annotated_model.h"
 #include "analyzer/onnx/read/byte_window.h"
 #include "analyzer/onnx/rebatch/rebatch.h"
-#include "analyzer/record/lower_record.h"
+#include "analyzer/record/lower/lower_record.h"
 #include "analyzer/run/work.h"
 #include "onnx/onnx_pb.h"
 

@@ -11,10 +11,10 @@
 #include "analyzer/graph/suggest.h"
 #include "analyzer/onnx/read/sha256.h"
 #include "analyzer/onnx/read/tensor_literal.h"
-#include "analyzer/record/decompress.h"
-#include "analyzer/record/graph_face.h"
-#include "analyzer/record/lower_record.h"
-#include "analyzer/record/text.h"
+#include "analyzer/record/binding/graph_face.h"
+#include "analyzer/record/format/decompress.h"
+#include "analyzer/record/format/text.h"
+#include "analyzer/record/lower/lower_record.h"
 #include "onnx/onnx_pb.h"
 
 namespace onnx_mem {

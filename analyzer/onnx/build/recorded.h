@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "analyzer/onnx/build/import.h"
-#include "analyzer/record/record.h"
+#include "analyzer/record/format/record.h"
 
 namespace onnx {
 class GraphProto;

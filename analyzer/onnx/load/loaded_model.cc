@@ -24,8 +24,8 @@
 #include "analyzer/onnx/read/stored_bytes.h"
 #include "analyzer/onnx/read/tied_weights.h"
 #include "analyzer/onnx/read/weightless.h"
-#include "analyzer/record/decompress.h"
-#include "analyzer/record/text.h"
+#include "analyzer/record/format/decompress.h"
+#include "analyzer/record/format/text.h"
 
 namespace onnx_mem {
 namespace {

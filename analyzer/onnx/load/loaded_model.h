@@ -11,7 +11,7 @@
 #include "analyzer/onnx/build/import.h"
 #include "analyzer/onnx/read/byte_window.h"
 #include "analyzer/onnx/read/seen_contents.h"
-#include "analyzer/record/record.h"
+#include "analyzer/record/format/record.h"
 #include "google/protobuf/arena.h"
 #include "onnx/onnx_pb.h"
 

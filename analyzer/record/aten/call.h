@@ -11,7 +11,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "analyzer/graph/framework_graph.h"
-#include "analyzer/record/record.h"
+#include "analyzer/record/format/record.h"
 #include "analyzer/run/run.h"
 
 namespace onnx_mem::record {

@@ -6,7 +6,7 @@
 
 #include "analyzer/onnx/build/import.h"
 #include "analyzer/onnx/read/sha256.h"
-#include "analyzer/record/lower_record.h"
+#include "analyzer/record/lower/lower_record.h"
 #include "gtest/gtest.h"
 #include "onnx/onnx_pb.h"
 

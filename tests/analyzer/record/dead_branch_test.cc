@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/analysis/enact.h"
 #include "analyzer/memory/timeline.h"
-#include "analyzer/record/lower_record.h"
-#include "analyzer/record/text.h"
+#include "analyzer/record/format/text.h"
+#include "analyzer/record/lower/lower_record.h"
 #include "gtest/gtest.h"
 
 namespace onnx_mem {

@@ -1,12 +1,12 @@
 // A record beside a graph that it is not of: each way in which the two can differ is reported.
-#include "analyzer/record/graph_face.h"
+#include "analyzer/record/binding/graph_face.h"
 
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "analyzer/graph/diagnostic.h"
-#include "analyzer/record/text.h"
+#include "analyzer/record/format/text.h"
 #include "gtest/gtest.h"
 
 namespace onnx_mem::record {

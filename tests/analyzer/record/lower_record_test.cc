@@ -1,4 +1,4 @@
-#include "analyzer/record/lower_record.h"
+#include "analyzer/record/lower/lower_record.h"
 
 #include <memory>
 #include <string>
@@ -10,7 +10,7 @@
 #include "analyzer/graph/dag.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/record/aten/table.h"
-#include "analyzer/record/text.h"
+#include "analyzer/record/format/text.h"
 #include "gtest/gtest.h"
 
 namespace onnx_mem {

@@ -1,4 +1,4 @@
-#include "analyzer/record/text.h"
+#include "analyzer/record/format/text.h"
 
 #include <zlib.h>
 
@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "analyzer/graph/diagnostic.h"
-#include "analyzer/record/decompress.h"
+#include "analyzer/record/format/decompress.h"
 #include "gtest/gtest.h"
 
 namespace onnx_mem::record {

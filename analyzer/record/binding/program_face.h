@@ -1,6 +1,6 @@
 // What one recorded program shows of itself, by name: what graph_face.h holds against the graph.
-#ifndef ONNX_MEM_ANALYZER_RECORD_PROGRAM_FACE_H_
-#define ONNX_MEM_ANALYZER_RECORD_PROGRAM_FACE_H_
+#ifndef ONNX_MEM_ANALYZER_RECORD_BINDING_PROGRAM_FACE_H_
+#define ONNX_MEM_ANALYZER_RECORD_BINDING_PROGRAM_FACE_H_
 
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "analyzer/record/record.h"
+#include "analyzer/record/format/record.h"
 
 namespace onnx_mem::record {
 
@@ -33,4 +33,4 @@ std::string PlainName(std::string_view name);
 
 }  // namespace onnx_mem::record
 
-#endif  // ONNX_MEM_ANALYZER_RECORD_PROGRAM_FACE_H_
+#endif  // ONNX_MEM_ANALYZER_RECORD_BINDING_PROGRAM_FACE_H_

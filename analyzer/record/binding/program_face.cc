@@ -1,4 +1,4 @@
-#include "analyzer/record/program_face.h"
+#include "analyzer/record/binding/program_face.h"
 
 #include <optional>
 

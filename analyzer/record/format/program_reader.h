@@ -1,15 +1,15 @@
 // The lines of one program of a record.
-#ifndef ONNX_MEM_ANALYZER_RECORD_PROGRAM_READER_H_
-#define ONNX_MEM_ANALYZER_RECORD_PROGRAM_READER_H_
+#ifndef ONNX_MEM_ANALYZER_RECORD_FORMAT_PROGRAM_READER_H_
+#define ONNX_MEM_ANALYZER_RECORD_FORMAT_PROGRAM_READER_H_
 
 #include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "analyzer/record/budget.h"
-#include "analyzer/record/cursor.h"
-#include "analyzer/record/record.h"
+#include "analyzer/record/format/budget.h"
+#include "analyzer/record/format/cursor.h"
+#include "analyzer/record/format/record.h"
 
 namespace onnx_mem::record {
 
@@ -105,4 +105,4 @@ class ProgramReader {
 
 }  // namespace onnx_mem::record
 
-#endif  // ONNX_MEM_ANALYZER_RECORD_PROGRAM_READER_H_
+#endif  // ONNX_MEM_ANALYZER_RECORD_FORMAT_PROGRAM_READER_H_

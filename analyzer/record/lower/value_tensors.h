@@ -1,6 +1,6 @@
 // The tensors that a record's values are while its lines are lowered, and when Python drops each.
-#ifndef ONNX_MEM_ANALYZER_RECORD_VALUE_TENSORS_H_
-#define ONNX_MEM_ANALYZER_RECORD_VALUE_TENSORS_H_
+#ifndef ONNX_MEM_ANALYZER_RECORD_LOWER_VALUE_TENSORS_H_
+#define ONNX_MEM_ANALYZER_RECORD_LOWER_VALUE_TENSORS_H_
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "analyzer/graph/lowered.h"
 #include "analyzer/graph/shape.h"
-#include "analyzer/record/record.h"
+#include "analyzer/record/format/record.h"
 #include "analyzer/run/run.h"
 
 namespace onnx_mem::record {
@@ -65,4 +65,4 @@ class ValueTensors {
 
 }  // namespace onnx_mem::record
 
-#endif  // ONNX_MEM_ANALYZER_RECORD_VALUE_TENSORS_H_
+#endif  // ONNX_MEM_ANALYZER_RECORD_LOWER_VALUE_TENSORS_H_

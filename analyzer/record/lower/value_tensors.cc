@@ -1,4 +1,4 @@
-#include "analyzer/record/value_tensors.h"
+#include "analyzer/record/lower/value_tensors.h"
 
 #include <algorithm>
 #include <optional>

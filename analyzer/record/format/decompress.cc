@@ -1,4 +1,4 @@
-#include "analyzer/record/decompress.h"
+#include "analyzer/record/format/decompress.h"
 
 #include <zlib.h>
 

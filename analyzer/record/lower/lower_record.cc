@@ -1,4 +1,4 @@
-#include "analyzer/record/lower_record.h"
+#include "analyzer/record/lower/lower_record.h"
 
 #include <optional>
 #include <string>

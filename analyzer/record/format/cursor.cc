@@ -1,4 +1,4 @@
-#include "analyzer/record/cursor.h"
+#include "analyzer/record/format/cursor.h"
 
 #include <algorithm>
 #include <optional>
@@ -7,7 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/diagnostic.h"
-#include "analyzer/record/dtype_words.h"
+#include "analyzer/record/format/dtype_words.h"
 
 namespace onnx_mem::record {
 namespace {

@@ -1,4 +1,4 @@
-#include "analyzer/record/dtype_words.h"
+#include "analyzer/record/format/dtype_words.h"
 
 #include <algorithm>
 #include <array>

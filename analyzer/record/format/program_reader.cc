@@ -1,4 +1,4 @@
-#include "analyzer/record/program_reader.h"
+#include "analyzer/record/format/program_reader.h"
 
 #include <algorithm>
 #include <array>
@@ -10,9 +10,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/status_macros.h"
-#include "analyzer/record/budget.h"
-#include "analyzer/record/cursor.h"
-#include "analyzer/record/text.h"
+#include "analyzer/record/format/budget.h"
+#include "analyzer/record/format/cursor.h"
+#include "analyzer/record/format/text.h"
 #include "analyzer/run/limits.h"
 
 namespace onnx_mem::record {

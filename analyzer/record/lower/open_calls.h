@@ -1,6 +1,6 @@
 // The calls of a recorded program that have begun and not returned: of modules, and of torch.utils.checkpoint.
-#ifndef ONNX_MEM_ANALYZER_RECORD_OPEN_CALLS_H_
-#define ONNX_MEM_ANALYZER_RECORD_OPEN_CALLS_H_
+#ifndef ONNX_MEM_ANALYZER_RECORD_LOWER_OPEN_CALLS_H_
+#define ONNX_MEM_ANALYZER_RECORD_LOWER_OPEN_CALLS_H_
 
 #include <cstdint>
 #include <optional>
@@ -63,4 +63,4 @@ class OpenCheckpoint {
 
 }  // namespace onnx_mem::record
 
-#endif  // ONNX_MEM_ANALYZER_RECORD_OPEN_CALLS_H_
+#endif  // ONNX_MEM_ANALYZER_RECORD_LOWER_OPEN_CALLS_H_

@@ -1,6 +1,6 @@
 // The text of a record as a file's metadata holds it: plain, or "zlib:" and base64.
-#ifndef ONNX_MEM_ANALYZER_RECORD_DECOMPRESS_H_
-#define ONNX_MEM_ANALYZER_RECORD_DECOMPRESS_H_
+#ifndef ONNX_MEM_ANALYZER_RECORD_FORMAT_DECOMPRESS_H_
+#define ONNX_MEM_ANALYZER_RECORD_FORMAT_DECOMPRESS_H_
 
 #include <cstdint>
 #include <string>
@@ -23,4 +23,4 @@ absl::StatusOr<std::string> Unpack(std::string_view packed);
 
 }  // namespace onnx_mem::record
 
-#endif  // ONNX_MEM_ANALYZER_RECORD_DECOMPRESS_H_
+#endif  // ONNX_MEM_ANALYZER_RECORD_FORMAT_DECOMPRESS_H_

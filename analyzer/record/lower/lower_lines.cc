@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/record/aten/table.h"
-#include "analyzer/record/lower_record.h"
-#include "analyzer/record/open_calls.h"
-#include "analyzer/record/value_tensors.h"
+#include "analyzer/record/lower/lower_record.h"
+#include "analyzer/record/lower/open_calls.h"
+#include "analyzer/record/lower/value_tensors.h"
 #include "analyzer/run/assumed_operators.h"
 #include "analyzer/run/work.h"
 

@@ -1,7 +1,7 @@
 // The interface of a graph: names, types and sizes of its inputs, stored tensors and outputs, and which of them its
 // nodes read. A record is used in place of the graph beside it only where both have the same interface.
-#ifndef ONNX_MEM_ANALYZER_RECORD_GRAPH_FACE_H_
-#define ONNX_MEM_ANALYZER_RECORD_GRAPH_FACE_H_
+#ifndef ONNX_MEM_ANALYZER_RECORD_BINDING_GRAPH_FACE_H_
+#define ONNX_MEM_ANALYZER_RECORD_BINDING_GRAPH_FACE_H_
 
 #include <cstdint>
 #include <optional>
@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "analyzer/graph/dtype.h"
-#include "analyzer/record/record.h"
+#include "analyzer/record/format/record.h"
 
 namespace onnx_mem::record {
 
@@ -42,4 +42,4 @@ bool CanCheck(const Record& record, const GraphFace& face);
 
 }  // namespace onnx_mem::record
 
-#endif  // ONNX_MEM_ANALYZER_RECORD_GRAPH_FACE_H_
+#endif  // ONNX_MEM_ANALYZER_RECORD_BINDING_GRAPH_FACE_H_

@@ -1,8 +1,8 @@
 // What a running model did: the operators below autograd in order, when Python releases each value, module
 // calls, spans of user code. A plain copy of the text (docs/reference/record-format.md has the format), sizes not yet
 // numbers.
-#ifndef ONNX_MEM_ANALYZER_RECORD_RECORD_H_
-#define ONNX_MEM_ANALYZER_RECORD_RECORD_H_
+#ifndef ONNX_MEM_ANALYZER_RECORD_FORMAT_RECORD_H_
+#define ONNX_MEM_ANALYZER_RECORD_FORMAT_RECORD_H_
 
 #include <cstdint>
 #include <limits>
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "analyzer/graph/dtype.h"
-#include "analyzer/record/size.h"
+#include "analyzer/record/format/size.h"
 
 namespace onnx_mem::record {
 
@@ -156,4 +156,4 @@ inline int64_t NumOperators(const Record& record) {
 
 }  // namespace onnx_mem::record
 
-#endif  // ONNX_MEM_ANALYZER_RECORD_RECORD_H_
+#endif  // ONNX_MEM_ANALYZER_RECORD_FORMAT_RECORD_H_

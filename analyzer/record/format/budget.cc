@@ -1,4 +1,4 @@
-#include "analyzer/record/budget.h"
+#include "analyzer/record/format/budget.h"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-#include "analyzer/record/graph_face.h"
+#include "analyzer/record/binding/graph_face.h"
 
 #include <algorithm>
 #include <string_view>
@@ -10,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
-#include "analyzer/record/program_face.h"
+#include "analyzer/record/binding/program_face.h"
 
 namespace onnx_mem::record {
 namespace {

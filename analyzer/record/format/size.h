@@ -3,8 +3,8 @@
 // of 32.
 //
 //   "64"  "B"  "3B"  "2B+1"  "1/2B"  "-B+4"  "4BSS+BS-S"  "4R"
-#ifndef ONNX_MEM_ANALYZER_RECORD_SIZE_H_
-#define ONNX_MEM_ANALYZER_RECORD_SIZE_H_
+#ifndef ONNX_MEM_ANALYZER_RECORD_FORMAT_SIZE_H_
+#define ONNX_MEM_ANALYZER_RECORD_FORMAT_SIZE_H_
 
 #include <array>
 #include <cstddef>
@@ -47,4 +47,4 @@ std::optional<int64_t> At(const Size& size, const Place& place);
 
 }  // namespace onnx_mem::record
 
-#endif  // ONNX_MEM_ANALYZER_RECORD_SIZE_H_
+#endif  // ONNX_MEM_ANALYZER_RECORD_FORMAT_SIZE_H_

@@ -1,4 +1,4 @@
-#include "analyzer/record/size.h"
+#include "analyzer/record/format/size.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,7 +1,7 @@
 // Limits on what a small record can expand to, counted while it is read: zlib can multiply bytes by a thousand, a size
 // of two bytes becomes a function of the batch, and every node gets the names of all calls that enclose it.
-#ifndef ONNX_MEM_ANALYZER_RECORD_BUDGET_H_
-#define ONNX_MEM_ANALYZER_RECORD_BUDGET_H_
+#ifndef ONNX_MEM_ANALYZER_RECORD_FORMAT_BUDGET_H_
+#define ONNX_MEM_ANALYZER_RECORD_FORMAT_BUDGET_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "analyzer/record/record.h"
+#include "analyzer/record/format/record.h"
 
 namespace onnx_mem::record {
 
@@ -48,4 +48,4 @@ class Budget {
 
 }  // namespace onnx_mem::record
 
-#endif  // ONNX_MEM_ANALYZER_RECORD_BUDGET_H_
+#endif  // ONNX_MEM_ANALYZER_RECORD_FORMAT_BUDGET_H_

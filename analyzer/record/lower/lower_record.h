@@ -1,7 +1,7 @@
 // A recorded program at one batch -> what runs. Nothing is assumed but the rules of operators that the table does not
 // have: every operator, name, release and view is as it was seen.
-#ifndef ONNX_MEM_ANALYZER_RECORD_LOWER_RECORD_H_
-#define ONNX_MEM_ANALYZER_RECORD_LOWER_RECORD_H_
+#ifndef ONNX_MEM_ANALYZER_RECORD_LOWER_LOWER_RECORD_H_
+#define ONNX_MEM_ANALYZER_RECORD_LOWER_LOWER_RECORD_H_
 
 #include <cstdint>
 #include <memory>
@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "analyzer/graph/graph.h"
 #include "analyzer/graph/lowered.h"
-#include "analyzer/record/record.h"
+#include "analyzer/record/format/record.h"
 #include "analyzer/run/run.h"
 
 namespace onnx_mem {
@@ -35,4 +35,4 @@ absl::StatusOr<Lowered> LowerLines(const Program& program, const Place& place, c
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_ANALYZER_RECORD_LOWER_RECORD_H_
+#endif  // ONNX_MEM_ANALYZER_RECORD_LOWER_LOWER_RECORD_H_

@@ -1,6 +1,6 @@
 // Text <-> Record, format `eager 1`.
-#ifndef ONNX_MEM_ANALYZER_RECORD_TEXT_H_
-#define ONNX_MEM_ANALYZER_RECORD_TEXT_H_
+#ifndef ONNX_MEM_ANALYZER_RECORD_FORMAT_TEXT_H_
+#define ONNX_MEM_ANALYZER_RECORD_FORMAT_TEXT_H_
 
 #include <cstdint>
 #include <optional>
@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "analyzer/record/record.h"
+#include "analyzer/record/format/record.h"
 
 namespace onnx_mem::record {
 
@@ -25,4 +25,4 @@ std::string ToText(const Record& record);
 
 }  // namespace onnx_mem::record
 
-#endif  // ONNX_MEM_ANALYZER_RECORD_TEXT_H_
+#endif  // ONNX_MEM_ANALYZER_RECORD_FORMAT_TEXT_H_

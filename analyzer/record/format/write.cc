@@ -1,7 +1,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "analyzer/record/dtype_words.h"
-#include "analyzer/record/text.h"
+#include "analyzer/record/format/dtype_words.h"
+#include "analyzer/record/format/text.h"
 
 namespace onnx_mem::record {
 namespace {

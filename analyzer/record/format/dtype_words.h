@@ -1,6 +1,6 @@
 // How the text of a record calls the types of elements: "f32", "bf16", "b8".
-#ifndef ONNX_MEM_ANALYZER_RECORD_DTYPE_WORDS_H_
-#define ONNX_MEM_ANALYZER_RECORD_DTYPE_WORDS_H_
+#ifndef ONNX_MEM_ANALYZER_RECORD_FORMAT_DTYPE_WORDS_H_
+#define ONNX_MEM_ANALYZER_RECORD_FORMAT_DTYPE_WORDS_H_
 
 #include <string_view>
 
@@ -15,4 +15,4 @@ std::string_view WordOf(DType dtype);
 
 }  // namespace onnx_mem::record
 
-#endif  // ONNX_MEM_ANALYZER_RECORD_DTYPE_WORDS_H_
+#endif  // ONNX_MEM_ANALYZER_RECORD_FORMAT_DTYPE_WORDS_H_

@@ -1,6 +1,6 @@
 // Reads the parts of one line of a record: types, arguments, numbers of values.
-#ifndef ONNX_MEM_ANALYZER_RECORD_CURSOR_H_
-#define ONNX_MEM_ANALYZER_RECORD_CURSOR_H_
+#ifndef ONNX_MEM_ANALYZER_RECORD_FORMAT_CURSOR_H_
+#define ONNX_MEM_ANALYZER_RECORD_FORMAT_CURSOR_H_
 
 #include <cstdint>
 #include <string_view>
@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "analyzer/record/record.h"
+#include "analyzer/record/format/record.h"
 
 namespace onnx_mem::record {
 
@@ -48,4 +48,4 @@ std::vector<ValueNumber> ReadNumbers(Cursor& c);
 
 }  // namespace onnx_mem::record
 
-#endif  // ONNX_MEM_ANALYZER_RECORD_CURSOR_H_
+#endif  // ONNX_MEM_ANALYZER_RECORD_FORMAT_CURSOR_H_
