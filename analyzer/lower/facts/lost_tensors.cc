@@ -1,21 +1,17 @@
 #include "analyzer/lower/facts/lost_tensors.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "analyzer/exported/exporter_metadata.h"
+#include "analyzer/lower/facts/lost_sizes.h"
 #include "analyzer/lower/facts/parameters.h"
 
 namespace onnx_mem {
@@ -24,42 +20,16 @@ namespace {
 bool IsLinearLayer(const Node& node) { return node.op == "Gemm" || node.op == "MatMul"; }
 bool IsConvolutionLayer(const Node& node) { return node.op == "Conv" || node.op == "ConvTranspose"; }
 
+// Of a norm that was folded, or that never runs: counted with the norm, or as small as its vectors.
+bool IsStatistic(std::string_view target) {
+  return target.ends_with("running_mean") || target.ends_with("running_var") || target.ends_with("num_batches_tracked");
+}
+
 // One call of the framework and the nodes that it became.
 struct CallNodes {
   FxCall call;
   NodeIds nodes;
 };
-
-std::pair<std::string_view, std::string_view> SplitPath(std::string_view target) {
-  const size_t dot = target.rfind('.');
-  if (dot == std::string_view::npos) return {{}, target};
-  return {target.substr(0, dot), target.substr(dot + 1)};
-}
-
-// "layers.3.fc.weight" -> "layers.#.fc.weight"
-std::string WithoutNumbers(std::string_view target) {
-  std::string out;
-  for (char c : target) {
-    const bool digit = c >= '0' && c <= '9';
-    if (!digit || !out.ends_with('#')) out += digit ? '#' : c;
-  }
-  return out;
-}
-
-// "layers.3.norm1.weight" -> "norm#.weight": the slot of a layer, by its name in the module around it.
-std::string SlotOf(std::string_view target) {
-  const auto [module, last] = SplitPath(target);
-  return WithoutNumbers(absl::StrCat(std::string(SplitPath(module).second), ".", std::string(last)));
-}
-
-// Of one dimension by what it is called: the biases of layers, scale and shift of norms.
-bool IsVector(std::string_view target) {
-  const auto [module, last] = SplitPath(target);
-  const std::string layer = absl::AsciiStrToLower(std::string(SplitPath(module).second));
-  const bool is_of_norm = absl::StrContains(layer, "norm") || absl::StartsWith(layer, "bn");
-  return absl::StartsWith(std::string(last), "bias") || last == "gamma" || last == "beta" ||
-         (last == "weight" && is_of_norm);
-}
 
 class Finder {
  public:
@@ -89,7 +59,7 @@ class Finder {
       lost.unknown = Unknown(SignatureKind::kParameter);
       lost.unread_buffers = Unknown(SignatureKind::kBuffer);
       std::erase_if(lost.unread_buffers, IsStatistic);
-      lost.unknown_bytes = MostBytesOf(lost.unknown);
+      lost.unknown_bytes = MostBytesOf(graph_, lost.unknown);
     }
     if (lost.merged + lost.biases > 0 || joins_) {
       LinkTensors(graph_);
@@ -159,7 +129,7 @@ class Finder {
         const auto read = std::find(arguments.begin(), arguments.end(), entry);
         if (entry != nullptr && read != arguments.end()) {
           arguments.erase(read);
-        } else if (entry != nullptr || IsFoldedTensor(inputs[i])) {
+        } else if (entry != nullptr || IsFoldedTensor(graph_.tensors[inputs[i]])) {
           slots.emplace_back(id, i);
           any_named |= entry != nullptr;
         }
@@ -175,13 +145,6 @@ class Finder {
       count += Give(id, input, *arguments[i], graph_.tensors[merged].dtype, graph_.tensors[merged].shape);
     }
     return count;
-  }
-
-  // What the exporter computed of a stored tensor, a transposed weight: floating, of more than one element.
-  bool IsFoldedTensor(TensorId id) const {
-    const Tensor& tensor = graph_.tensors[id];
-    return IsFloating(tensor.dtype) && tensor.shape.rank() > 0 &&
-           std::any_of(tensor.shape.dims.begin(), tensor.shape.dims.end(), [](int64_t d) { return d != 1; });
   }
 
   // A slot of a node of the call, and the parameter that the call reads there.
@@ -209,7 +172,9 @@ class Finder {
     for (NodeId id : call.nodes) {
       const Node& node = graph_.nodes[id];
       for (size_t i = 0; i < node.inputs.size(); ++i) {
-        if (!IsStored(node.inputs[i]) || Entry(node.inputs[i]) != nullptr || !IsFoldedTensor(node.inputs[i])) continue;
+        if (!IsStored(node.inputs[i]) || Entry(node.inputs[i]) != nullptr ||
+            !IsFoldedTensor(graph_.tensors[node.inputs[i]]))
+          continue;
         const SignatureEntry* read = nullptr;
         if (is_linear) {
           read = IsLinearLayer(node) && i == 1 ? parameter(1) : nullptr;
@@ -273,21 +238,12 @@ class Finder {
     return nullptr;
   }
 
-  // Channels that the layer gives.
-  int64_t ChannelsOf(const Node& node) const {
-    const Shape& weight = graph_.tensors[node.inputs[1]].shape;
-    if (!weight.known() || weight.rank() < 2) return 0;
-    if (node.op == "Conv") return weight.dims[0];
-    if (node.op == "ConvTranspose") return weight.dims[1] * IntAttribute(node, "group", 1);
-    return weight.dims[IntAttribute(node, "transB", 0) != 0 ? 0 : 1];
-  }
-
   int64_t RestoreBias(const CallNodes& call, NodeId id) {
     const Node& node = graph_.nodes[id];
     const bool has_slot = IsConvolutionLayer(node) || node.op == "Gemm";
     if (!has_slot || node.inputs.size() != 2 || !node.inputs[1].valid()) return 0;
     const SignatureEntry* bias = BiasOf(call, node);
-    const int64_t channels = ChannelsOf(node);
+    const int64_t channels = ChannelsOf(graph_, node);
     if (bias == nullptr || bias->kind != SignatureKind::kParameter || channels == 0) return 0;
     if (IsInFile(*bias)) return 0;
     return Give(id, 2, *bias, graph_.tensors[node.inputs[1]].dtype, Shape(Dims{channels}));
@@ -308,12 +264,6 @@ class Finder {
     return shared;
   }
 
-  // Of a norm that was folded, or that never runs: counted with the norm, or as small as its vectors.
-  static bool IsStatistic(std::string_view target) {
-    return target.ends_with("running_mean") || target.ends_with("running_var") ||
-           target.ends_with("num_batches_tracked");
-  }
-
   std::vector<std::string> Unknown(SignatureKind kind) const {
     absl::flat_hash_set<std::string> known = Shared();
     for (const CallNodes& call : calls_) {
@@ -326,61 +276,6 @@ class Finder {
       if (entry.kind == kind && !is_known) unknown.push_back(entry.target);
     }
     return unknown;
-  }
-
-  // What is known of the sizes of a model's parameters.
-  struct Sizes {
-    std::map<std::string, int64_t> alike, of_slot, of_name;  // the largest, bytes
-    std::set<std::string, std::less<>> modules;              // that own one directly
-    int64_t most_of_vector = 0;
-    int64_t most_folded = 0;  // of what the exporter can have computed on, and thrown away
-  };
-
-  Sizes SizesOfKnown() const {
-    // onnxscript/optimizer/_constant_folding.py, DEFAULT_CONSTANT_FOLD_INPUT_SIZE_LIMIT: a node that reads a larger
-    // tensor is folded if it is a transpose, and then the result, which is as large, is in the file.
-    constexpr int64_t kMostFoldedElements = 8192;
-    constexpr int64_t kBytesOfElement = 4;
-    Sizes sizes;
-    const auto raise = [](int64_t& bytes, int64_t to) { bytes = std::max(bytes, to); };
-    for (TensorId id : graph_.initializers) {
-      const Tensor& tensor = graph_.tensors[id];
-      const SignatureEntry* entry = Entry(id);
-      const bool is_parameter = entry != nullptr && entry->kind == SignatureKind::kParameter;
-      if (!is_parameter && (entry != nullptr || !IsFoldedTensor(id))) continue;
-      const int64_t bytes = NumBytes(tensor.shape, tensor.dtype).value_or(0);
-      raise(sizes.most_folded, bytes);
-      if (!is_parameter) continue;
-      const auto [module, last] = SplitPath(entry->target);
-      sizes.modules.emplace(module);
-      raise(sizes.alike[WithoutNumbers(entry->target)], bytes);
-      raise(sizes.of_slot[SlotOf(entry->target)], bytes);
-      raise(sizes.of_name[std::string(last)], bytes);
-      if (tensor.shape.rank() == 1) raise(sizes.most_of_vector, bytes);
-    }
-    sizes.most_folded = std::min(sizes.most_folded, kMostFoldedElements * kBytesOfElement);
-    return sizes;
-  }
-
-  int64_t MostBytesOf(const std::vector<std::string>& unknown) const {
-    const Sizes sizes = SizesOfKnown();
-    const auto find = [](const std::map<std::string, int64_t>& of, const std::string& name) {
-      const auto known = of.find(name);
-      return known == of.end() ? int64_t{0} : known->second;
-    };
-    int64_t sum = 0;
-    for (const std::string& target : unknown) {
-      const auto [module, last] = SplitPath(target);
-      int64_t bytes = find(sizes.alike, WithoutNumbers(target));
-      if (bytes == 0) bytes = find(sizes.of_slot, SlotOf(target));
-      if (bytes == 0 && IsVector(target)) bytes = sizes.most_of_vector;
-      const int64_t namesake = bytes == 0 ? find(sizes.of_name, std::string(last)) : 0;
-      // A layer of which nothing is left may never run. One that has another parameter in the file runs, and what a
-      // module holds by a name of its own is no layer's weight: folded, or as small.
-      if (bytes == 0) bytes = sizes.modules.contains(module) ? std::min(namesake, sizes.most_folded) : namesake;
-      sum += bytes != 0 ? bytes : sizes.most_folded;
-    }
-    return sum;
   }
 
   Graph graph_;

@@ -1,0 +1,116 @@
+#include "analyzer/lower/facts/lost_sizes.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace onnx_mem {
+namespace {
+
+// "layers.3.fc.weight" -> "layers.#.fc.weight"
+std::string WithoutNumbers(std::string_view target) {
+  std::string out;
+  for (char c : target) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit || !out.ends_with('#')) out += digit ? '#' : c;
+  }
+  return out;
+}
+
+// "layers.3.norm1.weight" -> "norm#.weight": the slot of a layer, by its name in the module around it.
+std::string SlotOf(std::string_view target) {
+  const auto [module, last] = SplitPath(target);
+  return WithoutNumbers(absl::StrCat(std::string(SplitPath(module).second), ".", std::string(last)));
+}
+
+// Of one dimension by what it is called: the biases of layers, scale and shift of norms.
+bool IsVector(std::string_view target) {
+  const auto [module, last] = SplitPath(target);
+  const std::string layer = absl::AsciiStrToLower(std::string(SplitPath(module).second));
+  const bool is_of_norm = absl::StrContains(layer, "norm") || absl::StartsWith(layer, "bn");
+  return absl::StartsWith(std::string(last), "bias") || last == "gamma" || last == "beta" ||
+         (last == "weight" && is_of_norm);
+}
+
+// What is known of the sizes of a model's parameters.
+struct KnownSizes {
+  std::map<std::string, int64_t> alike, of_slot, of_name;  // the largest, bytes
+  std::set<std::string, std::less<>> modules;              // that own one directly
+  int64_t most_of_vector = 0;
+  int64_t most_folded = 0;  // of what the exporter can have computed on, and thrown away
+};
+
+KnownSizes SizesOfKnown(const Graph& graph) {
+  // onnxscript/optimizer/_constant_folding.py, DEFAULT_CONSTANT_FOLD_INPUT_SIZE_LIMIT: a node that reads a larger
+  // tensor is folded if it is a transpose, and then the result, which is as large, is in the file.
+  constexpr int64_t kMostFoldedElements = 8192;
+  constexpr int64_t kBytesOfElement = 4;
+  KnownSizes sizes;
+  const auto raise = [](int64_t& bytes, int64_t to) { bytes = std::max(bytes, to); };
+  for (TensorId id : graph.initializers) {
+    const Tensor& tensor = graph.tensors[id];
+    const SignatureEntry* entry = graph.signature.FindTarget(tensor.name);
+    const bool is_parameter = entry != nullptr && entry->kind == SignatureKind::kParameter;
+    if (!is_parameter && (entry != nullptr || !IsFoldedTensor(tensor))) continue;
+    const int64_t bytes = NumBytes(tensor.shape, tensor.dtype).value_or(0);
+    raise(sizes.most_folded, bytes);
+    if (!is_parameter) continue;
+    const auto [module, last] = SplitPath(entry->target);
+    sizes.modules.emplace(module);
+    raise(sizes.alike[WithoutNumbers(entry->target)], bytes);
+    raise(sizes.of_slot[SlotOf(entry->target)], bytes);
+    raise(sizes.of_name[std::string(last)], bytes);
+    if (tensor.shape.rank() == 1) raise(sizes.most_of_vector, bytes);
+  }
+  sizes.most_folded = std::min(sizes.most_folded, kMostFoldedElements * kBytesOfElement);
+  return sizes;
+}
+
+}  // namespace
+
+std::pair<std::string_view, std::string_view> SplitPath(std::string_view target) {
+  const size_t dot = target.rfind('.');
+  if (dot == std::string_view::npos) return {{}, target};
+  return {target.substr(0, dot), target.substr(dot + 1)};
+}
+
+bool IsFoldedTensor(const Tensor& tensor) {
+  return IsFloating(tensor.dtype) && tensor.shape.rank() > 0 &&
+         std::any_of(tensor.shape.dims.begin(), tensor.shape.dims.end(), [](int64_t d) { return d != 1; });
+}
+
+int64_t ChannelsOf(const Graph& graph, const Node& node) {
+  const Shape& weight = graph.tensors[node.inputs[1]].shape;
+  if (!weight.known() || weight.rank() < 2) return 0;
+  if (node.op == "Conv") return weight.dims[0];
+  if (node.op == "ConvTranspose") return weight.dims[1] * IntAttribute(node, "group", 1);
+  return weight.dims[IntAttribute(node, "transB", 0) != 0 ? 0 : 1];
+}
+
+int64_t MostBytesOf(const Graph& graph, const std::vector<std::string>& unknown) {
+  const KnownSizes sizes = SizesOfKnown(graph);
+  const auto find = [](const std::map<std::string, int64_t>& of, const std::string& name) {
+    const auto known = of.find(name);
+    return known == of.end() ? int64_t{0} : known->second;
+  };
+  int64_t sum = 0;
+  for (const std::string& target : unknown) {
+    const auto [module, last] = SplitPath(target);
+    int64_t bytes = find(sizes.alike, WithoutNumbers(target));
+    if (bytes == 0) bytes = find(sizes.of_slot, SlotOf(target));
+    if (bytes == 0 && IsVector(target)) bytes = sizes.most_of_vector;
+    const int64_t namesake = bytes == 0 ? find(sizes.of_name, std::string(last)) : 0;
+    // A layer of which nothing is left may never run. One that has another parameter in the file runs, and what a
+    // module holds by a name of its own is no layer's weight: folded, or as small.
+    if (bytes == 0) bytes = sizes.modules.contains(module) ? std::min(namesake, sizes.most_folded) : namesake;
+    sum += bytes != 0 ? bytes : sizes.most_folded;
+  }
+  return sum;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,29 @@
+// How large parameters may be that no operator of the file reads, from the sizes of those that it has.
+#ifndef ONNX_MEM_ANALYZER_LOWER_FACTS_LOST_SIZES_H_
+#define ONNX_MEM_ANALYZER_LOWER_FACTS_LOST_SIZES_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analyzer/graph/graph.h"
+
+namespace onnx_mem {
+
+// "layers.3.fc.weight" -> "layers.3.fc" and "weight".
+std::pair<std::string_view, std::string_view> SplitPath(std::string_view target);
+
+// What the exporter computed of a stored tensor, a transposed weight: floating, of more than one element.
+bool IsFoldedTensor(const Tensor& tensor);
+
+// Channels that a layer gives, from its weight; 0 where that is unknown.
+int64_t ChannelsOf(const Graph& graph, const Node& node);
+
+// The most bytes that the parameters of these names take together; LostTensors::unknown_bytes says by which rule.
+int64_t MostBytesOf(const Graph& graph, const std::vector<std::string>& unknown);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_LOWER_FACTS_LOST_SIZES_H_
