@@ -6,17 +6,15 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/parallel/data_parallel.h"
 #include "analyzer/parallel/fsdp_units.h"
 #include "analyzer/parallel/rank_note.h"
 #include "analyzer/parallel/step_facts.h"
+#include "analyzer/parallel/unit_borders.h"
 #include "planner/answer/answer_proof.h"
 #include "planner/code/describe.h"
-#include "planner/measure/unit_borders.h"
 #include "planner/search/curve.h"
 
 namespace onnx_mem {
@@ -39,25 +37,10 @@ std::vector<Segment> SegmentsOf(const ModulePlan& plan) {
 }
 
 // Modules of fully_shard but for the root; none where nothing is sharded.
-absl::StatusOr<std::vector<std::string>> UnitNames(const Enacted& enacted, const RankLayout& layout) {
-  std::vector<std::string> names;
-  if (layout.data != DataParallel::kFsdp) return names;
+absl::StatusOr<std::vector<std::string>> UnitsAround(const Enacted& enacted, const RankLayout& layout) {
+  if (layout.data != DataParallel::kFsdp) return std::vector<std::string>();
   ASSIGN_OR_RETURN(const std::vector<FsdpUnit> units, UnitsOf(FactsOf(enacted), layout, /*rank=*/0));
-  for (const FsdpUnit& unit : units) {
-    if (!unit.module.empty()) names.push_back(unit.module);
-  }
-  return names;
-}
-
-absl::Status CheckGiven(const std::vector<Segment>& given, const std::vector<std::string>& units) {
-  for (const Segment& segment : given) {
-    if (KeepsUnits(segment, units)) continue;
-    const std::vector<std::string>& names = segment.modules.empty() ? segment.nodes : segment.modules;
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadPlan,
-                       absl::StrCat("the segment ", absl::StrJoin(names, ", "), " crosses units of FSDP"),
-                       {"why: a unit's parameters are gathered where it is called; PyTorch refuses such a segment"});
-  }
-  return absl::OkStatus();
+  return NamesOf(units);
 }
 
 class RankPlanner {
@@ -197,8 +180,8 @@ absl::StatusOr<PlanAnswer> PlanRanks(Study& study, const Workload& workload, con
   ASSIGN_OR_RETURN(const Accountant ranks, Accountant::Create(study, workload, request.clock, request.cost_line));
   ASSIGN_OR_RETURN(Accountant card,
                    Accountant::Create(study, OnOneCard(ranks.workload()), request.clock, request.cost_line));
-  ASSIGN_OR_RETURN(std::vector<std::string> units, UnitNames(card.baseline(), workload.layout));
-  RETURN_IF_ERROR(CheckGiven(request.given, units));
+  ASSIGN_OR_RETURN(std::vector<std::string> units, UnitsAround(card.baseline(), workload.layout));
+  RETURN_IF_ERROR(CheckSegments(request.given, units));
   ASSIGN_OR_RETURN(PlanAnswer answer, RankPlanner(request, ranks, card, plan_one_card).Plan(std::move(units)));
   ASSIGN_OR_RETURN(const Shared<LocalStep> step, study.Local(ranks.workload()));
   answer.spread->whose = RankText(*step, workload.layout);
