@@ -202,7 +202,7 @@ std::optional<TooSmall> FirstTooSmall(Study& study, const Workload& workload, co
 
 // The flags of a way where fit chose the number of ranks.
 void AddRanks(const RankLayout& layout, Proposal& change) {
-  const std::string text = TextOf(layout);
+  const std::string text = DataTextOf(layout);
   const size_t space = text.find(' ');
   change.flags.insert(change.flags.begin(), {absl::StrCat("--", text.substr(0, space)), text.substr(space + 1)});
 }
@@ -210,8 +210,11 @@ void AddRanks(const RankLayout& layout, Proposal& change) {
 // The command that prints the plan of a way.
 std::string PlanCommandOf(const Options& options, const Card& target, size_t targets, const RankLayout& layout) {
   Proposal ranks;
-  AddRanks(layout, ranks);
-  std::string more = absl::StrCat(ranks.flags[0], " ", ShellWord(ranks.flags[1]));
+  std::string more;
+  if (layout.data != DataParallel::kNone) {
+    AddRanks(layout, ranks);
+    more = absl::StrCat(ranks.flags[0], " ", ShellWord(ranks.flags[1]));
+  }
   if (layout.data != DataParallel::kFsdp) absl::StrAppend(&more, " --granularity module");  // calls have no flags
   if (targets > 1 && target.gpu) absl::StrAppend(&more, " --gpu ", ShellWord(target.name));
   if (targets > 1 && !target.gpu) absl::StrAppend(&more, " --budget ", target.usable_bytes, "B");

@@ -75,19 +75,25 @@ absl::Status CheckGlobalBatch(const Options& options) {
   return same ? absl::OkStatus() : UsageError("--global-batch and -b: choose one");
 }
 
-// Every rank of data parallelism runs the whole step of one card, which is where plans are looked for.
+// Of a pipeline no rank runs one step from its begin to its end, which is where plans are looked for.
 absl::Status CheckPlannedLayout(const Options& options) {
   if (options.command != "plan") return absl::OkStatus();
   const RankLayout& layout = options.workload.layout;
-  if (IsPipeline(layout) || IsTensorParallel(layout)) {
-    return UsageError("plans for --tp and --pipeline are not worked out yet: no rank of them runs the whole model",
-                      {"try: onnx-mem plan MODEL -b 8 --fsdp 8   # also --hsdp, --ddp and --zero1"});
+  if (IsPipeline(layout)) {
+    return UsageError("plans for --pipeline are not worked out yet: a rank runs its stages' micro-batches in turns",
+                      {"try: onnx-mem plan MODEL -b 8 --fsdp 8   # also --hsdp, --ddp, --zero1 and --tp"});
   }
   if (options.plan_request.offload) {
     return UsageError("--offload is about a step on one card", {"way out: the same without --offload"});
   }
   if (layout.data == DataParallel::kFsdp && options.plan_request.granularity == Granularity::kCall) {
     return UsageError("segments of calls cross units of FSDP", {"try: ... --granularity module"});
+  }
+  const bool finer =
+      options.plan_request.granularity == Granularity::kCall || options.plan_request.granularity == Granularity::kOp;
+  if (IsTensorParallel(layout) && finer) {
+    return UsageError("calls that are kept are those of whole tensors: not worked out for --tp",
+                      {"try: ... --granularity module"});
   }
   return absl::OkStatus();
 }

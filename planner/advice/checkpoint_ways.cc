@@ -50,16 +50,13 @@ PlanRequest RequestFor(const Situation& s) {
   return request;
 }
 
-// Those whose ranks run the whole model.
-bool HasPlans(const RankLayout& layout) { return !IsPipeline(layout) && !IsTensorParallel(layout); }
-
 }  // namespace
 
 std::vector<Proposal> ProposeCheckpoints(const Situation& s) {
   const Run& run = s.workload.run;
   const bool checkpointed = !run.segments.empty() || !run.checkpointed.empty();
   if (s.workload.mode != Mode::kTraining || s.plan_iterations == 0 || checkpointed) return {};
-  if (!HasPlans(s.workload.layout)) return {};
+  if (IsPipeline(s.workload.layout)) return {};
   const PlanRequest request = RequestFor(s);
   const absl::StatusOr<PlanAnswer> answer = PlanModel(s.study, s.workload, request);
   if (!answer.ok()) return {};

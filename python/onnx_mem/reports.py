@@ -209,6 +209,8 @@ class Plan(Answer):
     layout: str | None = None
     rank: str | None = None
     units: list[str] = _list()
+    received_bytes: int | None = None
+    received_with_plan_bytes: int | None = None
     chosen: int | None = None
     plans: list[PlanRow] = _list()
     code: str = dataclasses.field(default="", repr=False)
