@@ -94,6 +94,19 @@ std::string CommandLine(const Options& options, std::string_view more, std::stri
   return line;
 }
 
+bool IsLimit(const OptionRow& row) {
+  return row.long_name == "--gpu" || row.long_name == "--gpu-memory" || row.long_name == "--budget";
+}
+
+// Whether `given` is to stand in the line of another command, which takes `proposed` already.
+bool Stays(const WrittenOption& given, CommandSet command, const std::vector<WrittenOption>& proposed) {
+  if (given.row == nullptr) return true;
+  if ((given.row->commands & command) == 0 || given.row->group == OptionGroup::kOutput) return false;
+  return std::none_of(proposed.begin(), proposed.end(), [&](const WrittenOption& other) {
+    return other.row == given.row || (other.row != nullptr && IsLimit(*other.row) && IsLimit(*given.row));
+  });
+}
+
 // The sizes that the user gave the model's dimensions, without which it may have none.
 std::string SizesIn(const std::vector<std::string>& arguments) {
   std::string sizes;
@@ -123,6 +136,24 @@ Diagnostic WithCommands(Diagnostic diagnostic, const Options& options, std::stri
     }
   }
   return diagnostic;
+}
+
+std::string CommandOf(std::string_view command, const Options& options, std::string_view more) {
+  std::vector<std::string> arguments = options.arguments;
+  if (arguments.empty()) return "";
+  const auto own = std::find(arguments.begin(), arguments.end(), options.command);
+  if (own != arguments.end()) arguments.erase(own);
+  const std::vector<WrittenOption> proposed = OptionsIn(absl::StrSplit(std::string(more), ' ', absl::SkipEmpty()));
+  std::string line = "onnx-mem " + std::string(command);
+  size_t end = 0;
+  for (const WrittenOption& given : OptionsIn(arguments)) {
+    end = given.end;
+    if (!Stays(given, CommandNamed(command)->bit, proposed)) continue;
+    for (size_t i = given.begin; i < given.end; ++i) line += " " + ShellWord(arguments[i]);
+  }
+  line.append(Behind(more));
+  for (; end < arguments.size(); ++end) line += " " + ShellWord(arguments[end]);
+  return line;
 }
 
 }  // namespace onnx_mem

@@ -4,6 +4,7 @@
 #ifndef ONNX_MEM_CLI_PASTED_COMMAND_H_
 #define ONNX_MEM_CLI_PASTED_COMMAND_H_
 
+#include <string>
 #include <string_view>
 
 #include "analyzer/graph/diagnostic.h"
@@ -17,6 +18,10 @@ namespace onnx_mem {
 // option's name, so that the value is what is wrong; and --gpu where --gpu-memory is given. `open_sizes`: options for
 // dimensions to which the user gave no size, of a command that does without; what is proposed of another one has them.
 Diagnostic WithCommands(Diagnostic diagnostic, const Options& options, std::string_view open_sizes = "");
+
+// The user's command line as that of another command: what it does not take is left out, and what is said of the
+// output. `more` takes the place of the same options; a limit of all limits. "" where there is no command line.
+std::string CommandOf(std::string_view command, const Options& options, std::string_view more);
 
 }  // namespace onnx_mem
 

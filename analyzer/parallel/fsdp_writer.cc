@@ -6,6 +6,7 @@
 #include "analyzer/graph/shape.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/made_by_a_step.h"
+#include "analyzer/parallel/unit_borders.h"
 
 namespace onnx_mem {
 namespace {
@@ -130,6 +131,7 @@ absl::StatusOr<LocalStep> SpreadFsdp(const SpreadInput& input) {
   const RankLayout& layout = input.layout;
   const int64_t rank = layout.rank.value_or(0) % layout.ranks;  // the first one has most rows
   ASSIGN_OR_RETURN(const std::vector<FsdpUnit> units, UnitsOf(input.facts, layout, rank));
+  RETURN_IF_ERROR(CheckSegments(input.run.segments, NamesOf(units)));
   LocalStep step;
   step.rank = layout.rank.value_or(0);
   for (const FsdpUnit& unit : units) {

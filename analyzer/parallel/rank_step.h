@@ -3,9 +3,14 @@
 #ifndef ONNX_MEM_ANALYZER_PARALLEL_RANK_STEP_H_
 #define ONNX_MEM_ANALYZER_PARALLEL_RANK_STEP_H_
 
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "analyzer/analysis/enact.h"
 #include "analyzer/eager/optimizer/optimizer.h"
+#include "analyzer/lower/adapters/split_modules.h"
 #include "analyzer/parallel/data_parallel.h"
 #include "analyzer/run/layout.h"
 
@@ -18,6 +23,24 @@ struct EnactedLayout {
   friend bool operator==(const EnactedLayout&, const EnactedLayout&) = default;
 };
 EnactedLayout EnactedPart(const Run& run, const RankLayout& layout);
+
+// The graph of one rank in local sizes, and its run, with the loss that the whole graph's sizes tell.
+struct RankGraph {
+  Lowered lowered;
+  Run run;
+};
+absl::StatusOr<RankGraph> GraphOfRank(const Lowered& lowered, const EnactedLayout& part);
+
+// What a module that is split exchanges is done by hooks around its forward, while a plan wraps the forward alone: a
+// segment has such modules inside of its own, or none. `split`: their paths.
+bool KeepsHooks(const Segment& segment, const std::vector<std::string>& split);
+
+// Error (bad-plan): one of `segments` does not.
+absl::Status CheckHooks(const std::vector<Segment>& segments, const std::vector<std::string>& split);
+
+// The modules that are split, none without tensor parallelism.
+absl::StatusOr<std::vector<SplitModule>> SplitModulesOf(const Lowered& lowered, const RankLayout& layout);
+std::vector<std::string> PathsOf(const std::vector<SplitModule>& split);
 
 // `lowered`: of the run of `part`.
 absl::StatusOr<Enacted> EnactRank(const Lowered& lowered, const EnactedLayout& part);

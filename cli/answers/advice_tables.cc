@@ -8,10 +8,13 @@
 namespace onnx_mem {
 namespace {
 
-// "+5.5 % FLOPs; BatchNorm sees 32", "none".
+// "+5.5 % FLOPs; BatchNorm sees 32", "+7.6 % time, +4.1 % FLOPs", "none".
 std::string CostOf(const Saving& saving) {
   std::string cost;
-  if (saving.extra_compute > 0) cost = absl::StrFormat("+%.1f %% FLOPs", 100 * saving.extra_compute);
+  if (saving.change.extra_time) cost = absl::StrFormat("+%.1f %% time", 100 * *saving.change.extra_time);
+  if (saving.extra_compute > 0) {
+    absl::StrAppendFormat(&cost, "%s+%.1f %% FLOPs", cost.empty() ? "" : ", ", 100 * saving.extra_compute);
+  }
   if (!saving.change.cost.empty()) cost += (cost.empty() ? "" : "; ") + saving.change.cost;
   return cost.empty() ? "none" : cost;
 }
@@ -72,13 +75,23 @@ Table JointTable(const std::vector<JointRun>& runs, std::string_view rates, int6
   return table;
 }
 
-Table WaysTable(const std::vector<FitWay>& ways, std::string_view card) {
-  Table table =
-      EmptyTable("ways", absl::StrFormat("Ways to make it fit%s%s, cheapest first", card.empty() ? "" : " ", card));
+Table WaysTable(const std::vector<FitWay>& ways, const WaysFor& about) {
+  const std::string ranks = about.ranks ? absl::StrFormat(" with %d ranks", *about.ranks) : "";
+  Table table = EmptyTable("ways", absl::StrFormat("Ways to make it fit%s%s%s, cheapest first",
+                                                   about.card.empty() ? "" : " ", about.card, ranks));
   table.columns.insert(table.columns.begin() + 2, {"largest_batch", "largest batch", ColumnKind::kStep});
+  if (about.spread) {
+    table.columns.push_back({"extra_time", "extra time", ColumnKind::kDecimal, Show::kData});
+    table.columns.push_back({"command", "printed by", ColumnKind::kText, Show::kData});
+  }
   for (const FitWay& way : ways) {
+    const Proposal& change = way.saving.change;
     Row row = RowOf(way.saving);
     row.insert(row.begin() + 2, way.largest_batch ? Cell(*way.largest_batch) : Cell());
+    if (about.spread) {
+      row.push_back(change.extra_time ? Cell(*change.extra_time) : Cell());
+      row.push_back(change.planned_for_ranks && !about.plan_command.empty() ? Cell(about.plan_command) : Cell());
+    }
     table.rows.push_back(std::move(row));
   }
   return table;

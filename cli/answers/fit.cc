@@ -8,10 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/analysis/recorded_step.h"
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/graph/suggest.h"
 #include "analyzer/run/work.h"
 #include "analyzer/study/axis.h"
 #include "analyzer/study/study.h"
@@ -24,8 +26,10 @@
 #include "cli/answers/strict.h"
 #include "cli/answers/unmatched.h"
 #include "cli/options/option_values.h"
+#include "cli/pasted_command.h"
 #include "cli/present.h"
 #include "planner/advice/fewest_ranks.h"
+#include "planner/code/rank_setup.h"
 #include "report/analyze/report.h"
 
 namespace onnx_mem {
@@ -55,13 +59,13 @@ std::vector<Mode> PartsOf(Mode mode) {
   return {mode};
 }
 
-// What was measured of one mode, for all cards on which a run needs the same.
+// What was measured of one mode over one number of ranks, for all cards on which a run needs the same.
 struct MeasuredCard {
   Card card;
   Mode mode;
+  int64_t ranks = 1;
   Need requested;
   std::optional<BatchNeeds> batches;  // unset: the file's batch is fixed
-  std::optional<RankNeeds> ranks;     // of a sharded step
 };
 
 class CardNeeds {
@@ -70,10 +74,10 @@ class CardNeeds {
 
   absl::StatusOr<MeasuredCard*> Of(const Card& card, const Workload& workload) {
     for (MeasuredCard& measured : measured_) {
-      if (measured.mode == workload.mode && RunsAlike(measured.card, card)) return &measured;
+      const bool same = measured.mode == workload.mode && measured.ranks == workload.layout.ranks;
+      if (same && RunsAlike(measured.card, card)) return &measured;
     }
-    MeasuredCard measured{card, workload.mode, {}, std::nullopt, std::nullopt};
-    if (IsSharded(workload.layout)) measured.ranks.emplace(study_, workload);
+    MeasuredCard measured{card, workload.mode, workload.layout.ranks, {}, std::nullopt};
     ASSIGN_OR_RETURN(BatchNeeds batches, BatchNeeds::Create(study_, workload, axis_));
     if (const absl::StatusOr<Need> requested = batches.At(batches.start()); requested.ok()) {
       measured.requested = *requested;
@@ -85,13 +89,28 @@ class CardNeeds {
     return &measured_.back();
   }
 
+  // Of a sharded step.
+  absl::StatusOr<FewestRanks> RanksOn(const Card& card, const Workload& workload, RankRange among) {
+    for (auto& [known, needs] : ranks_) {
+      if (RunsAlike(known, card)) return FindFewestRanks(needs, card.usable_bytes, among);
+    }
+    return FindFewestRanks(ranks_.emplace_back(card, RankNeeds(study_, workload)).second, card.usable_bytes, among);
+  }
+
  private:
   Study& study_;
   Axis axis_;
   std::deque<MeasuredCard> measured_;
+  std::deque<std::pair<Card, RankNeeds>> ranks_;
 };
 
-absl::StatusOr<CardFit> FitCard(CardNeeds& needs, const Workload& requested, const Card& target) {
+// Of several numbers of ranks the fewest with which it fits, or all of them.
+int64_t RanksOf(const FewestRanks& ranks, bool strict) {
+  return (strict ? ranks.safe : ranks.expected).value_or(ranks.among.most);
+}
+
+absl::StatusOr<CardFit> FitCard(CardNeeds& needs, const Options& options, const Workload& requested,
+                                const Card& target) {
   CardFit card;
   card.name = target.name;
   card.memory_bytes = target.memory_bytes;
@@ -99,14 +118,18 @@ absl::StatusOr<CardFit> FitCard(CardNeeds& needs, const Workload& requested, con
   for (Mode mode : PartsOf(requested.mode)) {
     Workload workload = OnCard(requested, target);
     workload.mode = mode;
-    ASSIGN_OR_RETURN(MeasuredCard* const measured, needs.Of(target, workload));
     CardFit::Part& part = card.parts.emplace_back();
     part.name = mode == Mode::kInference ? "inference" : "training";
+    if (IsSharded(workload.layout)) {
+      ASSIGN_OR_RETURN(part.ranks, needs.RanksOn(target, workload, options.ranks_among.value_or(RankRange())));
+    }
+    if (options.ranks_among) {
+      workload.layout.ranks = RanksOf(*part.ranks, options.strict);
+      part.over_ranks = workload.layout.ranks;
+    }
+    ASSIGN_OR_RETURN(MeasuredCard* const measured, needs.Of(target, workload));
     part.need = measured->requested;
     part.verdict = VerdictOf(part.need, target.usable_bytes);
-    if (measured->ranks) {
-      ASSIGN_OR_RETURN(part.ranks, FindFewestRanks(*measured->ranks, target.usable_bytes));
-    }
     if (!measured->batches) continue;
     absl::StatusOr<BatchEdges> edges = FindBatchEdges(*measured->batches, target.usable_bytes);
     if (!edges.ok() && !work::HasLeft()) return edges.status();
@@ -149,17 +172,68 @@ absl::StatusOr<Report> StartReport(Study& study, const Options& options, const A
   return report;
 }
 
+// What ways are wanted for.
+struct TooSmall {
+  size_t card = 0;
+  int64_t ranks = 1;
+};
+
+// The first card that is too small; where fit chose the number of ranks, the first one that wants more than the fewest,
+// with the fewest that have a plan.
+std::optional<TooSmall> FirstTooSmall(Study& study, const Workload& workload, const Options& options,
+                                      const std::vector<Card>& targets, const std::vector<CardFit>& cards) {
+  for (size_t i = 0; i < targets.size(); ++i) {
+    const CardFit::Part& part = cards[i].parts.front();
+    const bool fits = part.verdict != Verdict::kDoesNotFit;
+    if (!options.ranks_among) {
+      if (fits) continue;
+      return TooSmall{i, workload.layout.ranks};
+    }
+    RankRange below = *options.ranks_among;
+    if (fits) below.most = *part.over_ranks - 1;
+    if (below.most < below.fewest) continue;
+    const std::optional<int64_t> planned =
+        FewestRanksWithPlan(study, OnCard(workload, targets[i]), targets[i].gpu ? &*targets[i].gpu : nullptr,
+                            targets[i].usable_bytes, below);
+    if (planned || !fits) return TooSmall{i, planned.value_or(below.most)};
+  }
+  return std::nullopt;
+}
+
+// The flags of a way where fit chose the number of ranks.
+void AddRanks(const RankLayout& layout, Proposal& change) {
+  const std::string text = DataTextOf(layout);
+  const size_t space = text.find(' ');
+  change.flags.insert(change.flags.begin(), {absl::StrCat("--", text.substr(0, space)), text.substr(space + 1)});
+}
+
+// The command that prints the plan of a way.
+std::string PlanCommandOf(const Options& options, const Card& target, size_t targets, const RankLayout& layout) {
+  Proposal ranks;
+  std::string more;
+  if (layout.data != DataParallel::kNone) {
+    AddRanks(layout, ranks);
+    more = absl::StrCat(ranks.flags[0], " ", ShellWord(ranks.flags[1]));
+  }
+  if (layout.data != DataParallel::kFsdp) absl::StrAppend(&more, " --granularity module");  // calls have no flags
+  if (targets > 1 && target.gpu) absl::StrAppend(&more, " --gpu ", ShellWord(target.name));
+  if (targets > 1 && !target.gpu) absl::StrAppend(&more, " --budget ", target.usable_bytes, "B");
+  return CommandOf("plan", options, more);
+}
+
 // What makes the first card that is too small fit, in tables of `report`.
-absl::StatusOr<std::vector<FitWay>> AddWays(Study& study, Workload workload, const Axis& axis,
+absl::StatusOr<std::vector<FitWay>> AddWays(Study& study, Workload workload, const Axis& axis, const Options& options,
                                             const std::vector<Card>& targets, Report& report) {
-  const std::vector<CardFit>& cards = std::get<FitPart>(report.part).cards;
-  size_t small = 0;
-  while (small < targets.size() && cards[small].parts.front().verdict != Verdict::kDoesNotFit) ++small;
+  FitPart& part = std::get<FitPart>(report.part);
+  workload.mode = PartsOf(workload.mode).front();
+  const std::optional<TooSmall> small = FirstTooSmall(study, workload, options, targets, part.cards);
+  WaysFor about;
   std::vector<FitWay> ways;
-  if (small < targets.size()) {
-    const Card& target = targets[small];
+  if (small) {
+    const Card& target = targets[small->card];
     workload = OnCard(std::move(workload), target);
-    workload.mode = PartsOf(workload.mode).front();
+    workload.layout.ranks = small->ranks;
+    part.ways_card = small->card;
     const AdviceRequest request{target.gpu ? &*target.gpu : nullptr, kPlanIterations};
     ASSIGN_OR_RETURN(ways, WaysToFit(study, workload, target.usable_bytes, request, axis));
     // What is chosen together is chosen for one card.
@@ -168,8 +242,15 @@ absl::StatusOr<std::vector<FitWay>> AddWays(Study& study, Workload workload, con
       ASSIGN_OR_RETURN(Table together, Together(study, workload, target));
       report.tables.push_back(std::move(together));
     }
+    if (targets.size() > 1) about.card = target.name;
+    about.spread = IsSpread(workload.layout);
+    if (about.spread) about.plan_command = PlanCommandOf(options, target, targets.size(), workload.layout);
+    if (options.ranks_among) {
+      part.ways_ranks = about.ranks = small->ranks;
+      for (FitWay& way : ways) AddRanks(workload.layout, way.saving.change);
+    }
   }
-  report.tables.push_back(WaysTable(ways, targets.size() > 1 && small < targets.size() ? targets[small].name : ""));
+  report.tables.push_back(WaysTable(ways, about));
   return ways;
 }
 
@@ -194,14 +275,14 @@ absl::StatusOr<Answer> AnswerFit(const Options& given, const OpenModels& open) {
   CardNeeds needs(study, axis);
   std::vector<CardFit>& cards = std::get<FitPart>(report.part).cards;
   for (const Card& target : targets) {
-    ASSIGN_OR_RETURN(CardFit card, FitCard(needs, workload, target));
+    ASSIGN_OR_RETURN(CardFit card, FitCard(needs, options, workload, target));
     answer.yes = answer.yes && IsYes(card.parts.front().verdict, options.strict);
     cards.push_back(std::move(card));
   }
   ASSIGN_OR_RETURN(std::optional<Diagnostic> arena,
                    BetterArena(study, OnCard(workload, targets.front()), targets.front().usable_bytes, options.units));
   if (arena) report.notes.push_back(*std::move(arena));
-  ASSIGN_OR_RETURN(answer.ways, AddWays(study, workload, axis, targets, report));
+  ASSIGN_OR_RETURN(answer.ways, AddWays(study, workload, axis, options, targets, report));
   RETURN_IF_ERROR(WriteExports(report, options));
   answer.report = std::move(report);
   return answer;

@@ -10,6 +10,7 @@
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/parallel/data_parallel.h"
+#include "analyzer/parallel/rank_step.h"
 #include "analyzer/runtimes/figures.h"
 #include "analyzer/study/study.h"
 #include "cli/answers/answers.h"
@@ -90,7 +91,7 @@ absl::StatusOr<Analysis> AnalyzeWith(Study& study, Workload workload, const Modu
 absl::StatusOr<std::vector<int64_t>> CourseWith(Study& study, const Workload& workload, const ModulePlan& plan) {
   const Run run = EnactedRun(workload.run, workload.layout);
   ASSIGN_OR_RETURN(const Shared<Lowered> lowered, study.Lower(workload.bindings, run));
-  ASSIGN_OR_RETURN(const Enacted enacted, EnactLowered(*lowered, RunWith(run, plan)));
+  ASSIGN_OR_RETURN(const Enacted enacted, EnactRank(*lowered, EnactedPart(RunWith(run, plan), workload.layout)));
   return TrainingCourse(enacted, workload);
 }
 
@@ -201,8 +202,8 @@ absl::Status CheckPatterns(const Run& run, const Analysis& baseline) {
 }
 
 absl::StatusOr<Granularity> GranularityOf(Study& study, const Workload& workload, const PlanRequest& request) {
-  const bool fsdp = workload.layout.data == DataParallel::kFsdp;
-  if (fsdp && request.granularity == Granularity::kAuto) return Granularity::kModule;
+  const bool modules = workload.layout.data == DataParallel::kFsdp || IsTensorParallel(workload.layout);
+  if (modules && request.granularity == Granularity::kAuto) return Granularity::kModule;
   ASSIGN_OR_RETURN(const Shared<ImportedModel> model, study.Import(workload.bindings));
   return GranularityFor(model->info.from_record, request.granularity);
 }

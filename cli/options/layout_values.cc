@@ -21,10 +21,30 @@ constexpr int64_t kMostRanks = 1 << 20;
 absl::StatusOr<int64_t> ParseRanks(std::string_view text, std::string_view example) {
   const absl::StatusOr<int64_t> ranks = ParseCount(text);
   if (ranks.ok() && *ranks >= 1 && *ranks <= kMostRanks) return *ranks;
-  const bool range = text.find("..") != std::string_view::npos;
-  return UsageError(absl::StrFormat("'%s' is no number of ranks", text),
-                    {range ? "try: onnx-mem fit MODEL --gpu NAME --fsdp 2   # looks for the fewest ranks by itself"
-                           : absl::StrFormat("try: ... %s", example)});
+  return UsageError(absl::StrFormat("'%s' is no number of ranks", text), {absl::StrFormat("try: ... %s", example)});
+}
+
+// "8", "2,4,8", or "2..64", of which fit looks for the fewest.
+absl::Status SetRanks(std::string_view text, std::string_view example, Options& options) {
+  constexpr std::string_view kTo = "..";
+  options.more_ranks.clear();
+  options.ranks_among.reset();
+  if (const size_t to = text.find(kTo); to != std::string_view::npos) {
+    RankRange among;
+    ASSIGN_OR_RETURN(among.fewest, ParseRanks(text.substr(0, to), example));
+    ASSIGN_OR_RETURN(among.most, ParseRanks(text.substr(to + kTo.size()), example));
+    if (among.most < among.fewest) return UsageError(absl::StrFormat("'%s' holds no number of ranks", text));
+    options.ranks_among = among;
+    options.workload.layout.ranks = among.most;
+    return absl::OkStatus();
+  }
+  for (const std::string& each : std::vector<std::string>(absl::StrSplit(std::string(text), ','))) {
+    ASSIGN_OR_RETURN(const int64_t number, ParseRanks(each, example));
+    options.more_ranks.push_back(number);
+  }
+  options.workload.layout.ranks = options.more_ranks.front();
+  options.more_ranks.erase(options.more_ranks.begin());
+  return absl::OkStatus();
 }
 
 // One strategy of data parallelism is chosen; of the same one given again the last counts.
@@ -35,22 +55,7 @@ absl::Status Choose(DataParallel data, bool replicated, std::string_view ranks, 
   if (layout.data != DataParallel::kNone && other) return UsageError("--ddp, --zero1, --fsdp and --hsdp: choose one");
   layout.data = data;
   layout.units.clear();
-  options.more_ranks.clear();
-  for (const std::string& each : std::vector<std::string>(absl::StrSplit(std::string(ranks), ','))) {
-    ASSIGN_OR_RETURN(const int64_t number, ParseRanks(each, example));
-    options.more_ranks.push_back(number);
-  }
-  layout.ranks = options.more_ranks.front();
-  options.more_ranks.erase(options.more_ranks.begin());
-  return absl::OkStatus();
-}
-
-absl::Status CheckMoreRanks(const Options& options) {
-  if (options.more_ranks.empty()) return absl::OkStatus();
-  const bool one_run = options.command == "analyze" && options.batches.size() <= 1 && options.operands.size() <= 1;
-  if (one_run && options.global_batch == 0 && !options.workload.layout.rank) return absl::OkStatus();
-  return UsageError("several numbers of ranks are about one model, one batch of a rank and the rank that needs most",
-                    {"way out: onnx-mem MODEL -b N --fsdp 2,4,8"});
+  return SetRanks(ranks, example, options);
 }
 
 // What stands behind the colon of `text`, if there is one.
@@ -169,114 +174,6 @@ absl::Status SetRank(std::string_view text, Options& options) {
                       {near.empty() ? "try: ... --rank 0   # or --rank worst" : near});
   }
   options.workload.layout.rank = *rank;
-  return absl::OkStatus();
-}
-
-namespace {
-
-absl::Status CheckPipeline(const Options& options) {
-  const RankLayout& layout = options.workload.layout;
-  const PipelineLayout& pipeline = layout.pipeline;
-  if (!IsPipeline(layout)) {
-    if (pipeline == PipelineLayout()) return absl::OkStatus();
-    return UsageError(
-        "--split, --micro-batches, --schedule, --stages-per-rank and --no-return-outputs are about --pipeline",
-        {"try: ... --pipeline 4"});
-  }
-  if (layout.data != DataParallel::kNone || IsTensorParallel(layout)) {
-    return UsageError("--pipeline together with other strategies is not worked out yet");
-  }
-  if (options.command == "fit") {
-    return UsageError("fit does not vary the batch of a pipeline yet",
-                      {"way out: onnx-mem MODEL --pipeline 4 -b N --gpu NAME"});
-  }
-  if (options.workload.run.accumulate > 1) {
-    return UsageError("--pipeline and --accumulate: a step of a pipeline has micro-batches already",
-                      {"way out: --micro-batches N without --accumulate"});
-  }
-  const auto stages = static_cast<size_t>(StagesOf(pipeline));
-  if (pipeline.split.empty() || pipeline.split.size() + 1 == stages) return absl::OkStatus();
-  return UsageError(
-      absl::StrFormat("--split names %d modules: %d stages begin at %d", pipeline.split.size(), stages, stages - 1));
-}
-
-// Ranks that share the batch.
-int64_t DataRanksOf(const RankLayout& layout) { return layout.ranks * layout.replicas; }
-
-absl::Status CheckGlobalBatch(const Options& options) {
-  if (options.global_batch == 0) return absl::OkStatus();
-  const int64_t ranks = DataRanksOf(options.workload.layout);
-  if (!IsSpread(options.workload.layout)) {
-    return UsageError("--global-batch is about steps over several cards", {"way out: -b N"});
-  }
-  if (options.global_batch % ranks != 0) {
-    return UsageError(
-        absl::StrFormat("--global-batch %d: %d ranks do not share it evenly", options.global_batch, ranks));
-  }
-  const bool same = options.batches.size() == 1 && options.batches.front() * ranks == options.global_batch;
-  return same ? absl::OkStatus() : UsageError("--global-batch and -b: choose one");
-}
-
-// Every rank of data parallelism runs the whole step of one card, which is where plans are looked for.
-absl::Status CheckPlannedLayout(const Options& options) {
-  if (options.command != "plan") return absl::OkStatus();
-  const RankLayout& layout = options.workload.layout;
-  if (IsPipeline(layout) || IsTensorParallel(layout)) {
-    return UsageError("plans for --tp and --pipeline are not worked out yet: no rank of them runs the whole model",
-                      {"try: onnx-mem plan MODEL -b 8 --fsdp 8   # also --hsdp, --ddp and --zero1"});
-  }
-  if (options.plan_request.offload) {
-    return UsageError("--offload is about a step on one card", {"way out: the same without --offload"});
-  }
-  if (layout.data == DataParallel::kFsdp && options.plan_request.granularity == Granularity::kCall) {
-    return UsageError("segments of calls cross units of FSDP", {"try: ... --granularity module"});
-  }
-  return absl::OkStatus();
-}
-
-}  // namespace
-
-void SettleLayout(Options& options) {
-  if (!IsSpread(options.workload.layout)) return;
-  if (!options.mode_given) options.workload.mode = Mode::kTraining;
-  if (options.runtime == Runtime::kByFile) options.runtime = Runtime::kPyTorch;
-  const int64_t ranks = DataRanksOf(options.workload.layout);
-  const bool divides = options.global_batch > 0 && options.global_batch % ranks == 0;
-  if (divides && options.batches.empty()) options.batches = {options.global_batch / ranks};
-}
-
-absl::Status CheckLayout(const Options& options) {
-  const RankLayout& layout = options.workload.layout;
-  RETURN_IF_ERROR(CheckGlobalBatch(options));
-  RETURN_IF_ERROR(CheckMoreRanks(options));
-  if (!IsSpread(layout)) {
-    if (layout == RankLayout()) return absl::OkStatus();
-    return UsageError("what is said of several cards wants a strategy",
-                      {"try: ... --fsdp 8   # or --hsdp 2x8, --ddp 8, --zero1 8, --tp 2, --pipeline 4"});
-  }
-  RETURN_IF_ERROR(CheckPipeline(options));
-  if (!IsTensorParallel(layout) && layout.tensor != TensorLayout()) {
-    return UsageError("--sequence-parallel and --loss-parallel are about --tp",
-                      {"way out: --tp T, and with --sequence-parallel --tp T:PLAN, a JSON file"});
-  }
-  if (options.workload.mode != Mode::kTraining || options.runtime == Runtime::kOnnxruntime) {
-    return UsageError("steps over several cards are about training", {"try: ... --mode train"});
-  }
-  RETURN_IF_ERROR(CheckPlannedLayout(options));
-  const bool fsdp = layout.data == DataParallel::kFsdp;
-  const bool of_fsdp =
-      layout.reshard != Reshard::kDefault || layout.unsharded_type || layout.reduce_type || layout.host;
-  if (of_fsdp && !fsdp) {
-    return UsageError("--reshard, --fsdp-dtype, --reduce-dtype and --fsdp-offload are about --fsdp and --hsdp");
-  }
-  if (layout.bucket_view && fsdp) return UsageError("--ddp-bucket-view is about --ddp and --zero1");
-  if (layout.reshard == Reshard::kToSmallerMesh && layout.ranks % layout.reshard_ranks != 0) {
-    return UsageError(
-        absl::StrFormat("--reshard %d: %d ranks are no multiple of it", layout.reshard_ranks, layout.ranks));
-  }
-  if (layout.unsharded_type && (options.workload.run.dtype || options.workload.run.autocast)) {
-    return UsageError("--fsdp-dtype and --dtype or --amp: choose one");
-  }
   return absl::OkStatus();
 }
 

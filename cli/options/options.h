@@ -14,6 +14,7 @@
 #include "analyzer/graph/bytes.h"
 #include "analyzer/study/axis.h"
 #include "cli/host/terminal.h"
+#include "planner/advice/fewest_ranks.h"
 #include "planner/measure/plan.h"
 #include "report/parts/table.h"
 
@@ -40,6 +41,7 @@ struct Options {
   Runtime runtime = Runtime::kByFile;
   std::vector<int64_t> batches;              // empty: the file's own, else 1
   std::vector<int64_t> more_ranks;           // --fsdp 2,4,8: those behind the first
+  std::optional<RankRange> ranks_among;      // --fsdp 2..64
   int64_t global_batch = 0;                  // --global-batch: of all data-parallel ranks; 0: not given
   std::string plan_file;                     // --plan: segments to apply
   std::optional<std::vector<Segment>> plan;  // what it says, once it is read

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/devices/roofline.h"
 #include "planner/advice/segment_flags.h"
 #include "planner/advice/way.h"
 #include "planner/measure/plan.h"
@@ -19,10 +20,34 @@ std::string ShortLabel(const ModulePlan& plan) {
   return plan.label.size() <= kLongest ? plan.label : absl::StrCat(plan.segments.size(), " segments");
 }
 
-Proposal ChangeOf(const ModulePlan& plan, const Situation& s) {
+Proposal ChangeOf(const ModulePlan& plan, const PlanRequest& request, const Situation& s) {
   Proposal change{"checkpoint " + ShortLabel(plan), {}, "", Price::kTime, s.workload};
   AddSegments(plan, change);
+  if (!IsSpread(s.workload.layout)) return change;
+  change.planned_for_ranks = true;
+  if (request.cost_line == CostLine::kTime) change.extra_time = plan.measured.time_slowdown;
   return change;
+}
+
+// Of ranks what onnx-mem plan asks for, whose command stands beside the way.
+PlanRequest RequestFor(const Situation& s) {
+  PlanRequest request;
+  request.budget_bytes = s.budget_bytes;
+  request.time_limit_s = 0;
+  if (!IsSpread(s.workload.layout)) {
+    request.iteration_limit = s.plan_iterations;
+    request.plans_alone = true;
+    return request;
+  }
+  request.clock.micro_steps = s.workload.run.accumulate;
+  if (s.card == nullptr) return request;
+  absl::StatusOr<RooflineCard> rates = RooflineOf(*s.card);
+  if (rates.ok()) {
+    request.clock.card = *std::move(rates);
+  } else {
+    request.cost_line = CostLine::kFlops;
+  }
+  return request;
 }
 
 }  // namespace
@@ -31,21 +56,18 @@ std::vector<Proposal> ProposeCheckpoints(const Situation& s) {
   const Run& run = s.workload.run;
   const bool checkpointed = !run.segments.empty() || !run.checkpointed.empty();
   if (s.workload.mode != Mode::kTraining || s.plan_iterations == 0 || checkpointed) return {};
-  PlanRequest request;
-  request.budget_bytes = s.budget_bytes;
-  request.time_limit_s = 0;
-  request.iteration_limit = s.plan_iterations;
-  request.plans_alone = true;
+  if (IsPipeline(s.workload.layout)) return {};
+  const PlanRequest request = RequestFor(s);
   const absl::StatusOr<PlanAnswer> answer = PlanModel(s.study, s.workload, request);
   if (!answer.ok()) return {};
   std::vector<Proposal> changes;
   if (answer->chosen && NamesModules(answer->plans[*answer->chosen])) {
-    changes.push_back(ChangeOf(answer->plans[*answer->chosen], s));
+    changes.push_back(ChangeOf(answer->plans[*answer->chosen], request, s));
   }
   // Without a budget also the least that any plan needs.
   const ModulePlan& floor = LeastOf(answer->plans);
   if (!s.budget_bytes && NamesModules(floor) && answer->chosen != static_cast<size_t>(floor.id)) {
-    changes.push_back(ChangeOf(floor, s));
+    changes.push_back(ChangeOf(floor, request, s));
   }
   return changes;
 }

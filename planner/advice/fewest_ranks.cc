@@ -1,23 +1,31 @@
 #include "planner/advice/fewest_ranks.h"
 
+#include <algorithm>
+
+#include "absl/functional/function_ref.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/run/work.h"
+#include "planner/advice/way.h"
 
 namespace onnx_mem {
 namespace {
 
+using FitsOver = absl::FunctionRef<absl::StatusOr<bool>(int64_t ranks)>;
+
 // More ranks need less: doubled until it fits, then halved in between.
-absl::StatusOr<std::optional<int64_t>> Fewest(RankNeeds& needs, int64_t Need::*figure, int64_t limit_bytes) {
-  int64_t fits = 1, beyond = 0;
-  for (;; fits *= 2) {
-    if (fits > kMostRanksTried) return std::optional<int64_t>();
-    ASSIGN_OR_RETURN(const Need need, needs.At(fits));
-    if (need.*figure <= limit_bytes) break;
+absl::StatusOr<std::optional<int64_t>> Fewest(RankRange among, FitsOver fits_over) {
+  int64_t fits = among.fewest, beyond = among.fewest - 1;
+  for (;;) {
+    ASSIGN_OR_RETURN(const bool fit, fits_over(fits));
+    if (fit) break;
+    if (fits == among.most) return std::optional<int64_t>();
     beyond = fits;
+    fits = std::min(2 * fits, among.most);
   }
   while (fits - beyond > 1) {
     const int64_t middle = beyond + (fits - beyond) / 2;
-    ASSIGN_OR_RETURN(const Need need, needs.At(middle));
-    (need.*figure <= limit_bytes ? fits : beyond) = middle;
+    ASSIGN_OR_RETURN(const bool fit, fits_over(middle));
+    (fit ? fits : beyond) = middle;
   }
   return std::optional<int64_t>(fits);
 }
@@ -32,11 +40,32 @@ absl::StatusOr<Need> RankNeeds::At(int64_t ranks) {
   return need;
 }
 
-absl::StatusOr<FewestRanks> FindFewestRanks(RankNeeds& needs, int64_t limit_bytes) {
-  FewestRanks fewest;
-  ASSIGN_OR_RETURN(fewest.expected, Fewest(needs, &Need::expected_bytes, limit_bytes));
-  ASSIGN_OR_RETURN(fewest.safe, Fewest(needs, &Need::high_bytes, limit_bytes));
+absl::StatusOr<FewestRanks> FindFewestRanks(RankNeeds& needs, int64_t limit_bytes, RankRange among) {
+  const auto with = [&](int64_t Need::*figure) {
+    return Fewest(among, [&](int64_t ranks) -> absl::StatusOr<bool> {
+      ASSIGN_OR_RETURN(const Need need, needs.At(ranks));
+      return need.*figure <= limit_bytes;
+    });
+  };
+  FewestRanks fewest{among};
+  ASSIGN_OR_RETURN(fewest.expected, with(&Need::expected_bytes));
+  ASSIGN_OR_RETURN(fewest.safe, with(&Need::high_bytes));
   return fewest;
+}
+
+std::optional<int64_t> FewestRanksWithPlan(Study& study, const Workload& workload, const Gpu* card, int64_t limit_bytes,
+                                           RankRange among) {
+  Workload spread = workload;
+  const absl::StatusOr<std::optional<int64_t>> fewest = Fewest(among, [&](int64_t ranks) -> absl::StatusOr<bool> {
+    if (!work::HasLeft(work::kAdviceShare)) return absl::ResourceExhaustedError("no work is left");
+    spread.layout.ranks = ranks;
+    ASSIGN_OR_RETURN(Situation situation, SituationOf(study, spread));
+    situation.card = card;
+    situation.budget_bytes = limit_bytes;
+    situation.plan_iterations = 1;  // of a rank's plans the search has its own
+    return !ProposeCheckpoints(situation).empty();
+  });
+  return fewest.ok() ? *fewest : std::nullopt;
 }
 
 }  // namespace onnx_mem

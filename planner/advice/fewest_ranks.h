@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
+#include "analyzer/devices/gpus.h"
 #include "analyzer/devices/verdict.h"
 #include "analyzer/study/study.h"
 
@@ -14,9 +15,16 @@ namespace onnx_mem {
 
 inline constexpr int64_t kMostRanksTried = 4096;
 
+// Numbers of ranks, both ends included.
+struct RankRange {
+  int64_t fewest = 1;
+  int64_t most = kMostRanksTried;
+};
+
 struct FewestRanks {
-  std::optional<int64_t> safe;      // with which the high end fits; unset: not with kMostRanksTried
-  std::optional<int64_t> expected;  // with which the expected figure fits
+  RankRange among = {};
+  std::optional<int64_t> safe = {};      // with which the high end fits; unset: not with the most
+  std::optional<int64_t> expected = {};  // with which the expected figure fits
 };
 
 // What a sharded step (ZeRO-1, FSDP2) needs over one number of ranks after another: of the rank that needs most. What
@@ -36,8 +44,13 @@ class RankNeeds {
   std::map<int64_t, Need> known_;
 };
 
-// Each is a measured step beside one of a rank less, which does not fit.
-absl::StatusOr<FewestRanks> FindFewestRanks(RankNeeds& needs, int64_t limit_bytes);
+// Each is a measured step beside one of a rank less, which does not fit, or the fewest of `among`.
+absl::StatusOr<FewestRanks> FindFewestRanks(RankNeeds& needs, int64_t limit_bytes, RankRange among = {});
+
+// The fewest of `among` with which a checkpoint plan fits that a way can say (ProposeCheckpoints); nullopt: none does,
+// or no work is left to look.
+std::optional<int64_t> FewestRanksWithPlan(Study& study, const Workload& workload, const Gpu* card, int64_t limit_bytes,
+                                           RankRange among);
 
 }  // namespace onnx_mem
 

@@ -40,6 +40,9 @@ struct Proposal {
   std::string cost;                // in words, "" for nothing; recomputation is measured and not said here
   Price price = Price::kNothing;
   Workload workload;  // the run with it
+  // Of a plan for ranks: extra time of the step as a fraction, without communication; unset where no clock knows it.
+  std::optional<double> extra_time = {};
+  bool planned_for_ranks = false;  // onnx-mem plan with this layout prints the plan
 };
 
 // What a way may look at: the run as it is, and the model with its dimensions bound.
@@ -51,7 +54,8 @@ struct Situation {
   int64_t batch = 1;
   const Gpu* card = nullptr;                 // nullptr: not known
   std::optional<int64_t> budget_bytes = {};  // on the device; unset: as little as is worth it
-  int64_t plan_iterations = 0;               // enactments that a search for checkpoint plans may take; 0: no search
+  // Enactments that a search for checkpoint plans may take; 0: no search. One for ranks takes what onnx-mem plan does.
+  int64_t plan_iterations = 0;
 };
 
 // `workload` as `study` has it.

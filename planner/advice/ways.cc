@@ -17,7 +17,7 @@ constexpr auto kRows = std::to_array<WayRow>({
     {"shards", Price::kTime, true, ProposeShards},
     {"reshard", Price::kTime, true, ProposeReshard},
     {"fsdp-offload", Price::kTime, true, ProposeFsdpOffload},
-    {"checkpoint", Price::kTime, false, ProposeCheckpoints},
+    {"checkpoint", Price::kTime, true, ProposeCheckpoints},
     {"accumulate", Price::kTime, true, ProposeAccumulation},
     {"half-precision", Price::kAccuracy, false, ProposeHalfPrecision},
     {"half-precision-training", Price::kTraining, false, ProposeHalfPrecisionTraining},

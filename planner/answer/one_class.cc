@@ -9,6 +9,8 @@
 #include "analyzer/analysis/segments.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/parallel/rank_step.h"
+#include "analyzer/parallel/unit_borders.h"
 #include "planner/answer/answer_proof.h"
 #include "planner/answer/curve_plans.h"
 #include "planner/answer/near_plans.h"
@@ -20,7 +22,6 @@
 #include "planner/measure/effort.h"
 #include "planner/measure/moves.h"
 #include "planner/measure/profile.h"
-#include "planner/measure/unit_borders.h"
 #include "planner/search/curve.h"
 #include "planner/search/exact.h"
 #include "planner/search/front.h"
@@ -106,14 +107,15 @@ class ModelPlanner {
     return OfThePlans(FindCandidates(accountant_.lowered(), request_.granularity));
   }
 
-  // Without those that overlap what the user's code checkpoints already, or cross units of FSDP.
+  // Without those that overlap what the user's code checkpoints already, cross units of FSDP, or end where a module is
+  // split.
   absl::StatusOr<CandidateSet> OfThePlans(CandidateSet set) const {
     ASSIGN_OR_RETURN(const std::vector<eager::NodeRange> own,
                      SegmentRanges(accountant_.lowered().graph, accountant_.workload().run));
     std::erase_if(set.list, [&](const Candidate& c) {
-      return !KeepsUnits(c.segment, request_.units) || std::any_of(own.begin(), own.end(), [&](const auto& range) {
-        return range.first <= c.last && c.first <= range.last;
-      });
+      return !KeepsUnits(c.segment, request_.units) || !KeepsHooks(c.segment, request_.split) ||
+             std::any_of(own.begin(), own.end(),
+                         [&](const auto& range) { return range.first <= c.last && c.first <= range.last; });
     });
     return set;
   }

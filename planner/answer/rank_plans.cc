@@ -6,17 +6,18 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "analyzer/devices/gpus.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/parallel/data_parallel.h"
 #include "analyzer/parallel/fsdp_units.h"
 #include "analyzer/parallel/rank_note.h"
+#include "analyzer/parallel/rank_step.h"
 #include "analyzer/parallel/step_facts.h"
+#include "analyzer/parallel/traffic.h"
+#include "analyzer/parallel/unit_borders.h"
 #include "planner/answer/answer_proof.h"
 #include "planner/code/describe.h"
-#include "planner/measure/unit_borders.h"
 #include "planner/search/curve.h"
 
 namespace onnx_mem {
@@ -26,9 +27,12 @@ namespace {
 // it of a plan near the budget.
 constexpr int kMostSearches = 2;
 
+// What data parallelism spreads: a step of one card, or of the ranks that split its tensors.
 Workload OnOneCard(Workload workload) {
   workload.run = EnactedRun(std::move(workload.run), workload.layout);
-  workload.layout = RankLayout();
+  RankLayout whole;
+  if (IsTensorParallel(workload.layout)) whole.tensor = workload.layout.tensor;
+  workload.layout = std::move(whole);
   return workload;
 }
 
@@ -39,25 +43,10 @@ std::vector<Segment> SegmentsOf(const ModulePlan& plan) {
 }
 
 // Modules of fully_shard but for the root; none where nothing is sharded.
-absl::StatusOr<std::vector<std::string>> UnitNames(const Enacted& enacted, const RankLayout& layout) {
-  std::vector<std::string> names;
-  if (layout.data != DataParallel::kFsdp) return names;
+absl::StatusOr<std::vector<std::string>> UnitsAround(const Enacted& enacted, const RankLayout& layout) {
+  if (layout.data != DataParallel::kFsdp) return std::vector<std::string>();
   ASSIGN_OR_RETURN(const std::vector<FsdpUnit> units, UnitsOf(FactsOf(enacted), layout, /*rank=*/0));
-  for (const FsdpUnit& unit : units) {
-    if (!unit.module.empty()) names.push_back(unit.module);
-  }
-  return names;
-}
-
-absl::Status CheckGiven(const std::vector<Segment>& given, const std::vector<std::string>& units) {
-  for (const Segment& segment : given) {
-    if (KeepsUnits(segment, units)) continue;
-    const std::vector<std::string>& names = segment.modules.empty() ? segment.nodes : segment.modules;
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadPlan,
-                       absl::StrCat("the segment ", absl::StrJoin(names, ", "), " crosses units of FSDP"),
-                       {"why: a unit's parameters are gathered where it is called; PyTorch refuses such a segment"});
-  }
-  return absl::OkStatus();
+  return NamesOf(units);
 }
 
 class RankPlanner {
@@ -66,8 +55,9 @@ class RankPlanner {
   RankPlanner(const PlanRequest& request, const Accountant& ranks, Accountant& card, const PlanOneCard& plan_one_card)
       : request_(request), ranks_(ranks), card_(card), plan_one_card_(plan_one_card) {}
 
-  absl::StatusOr<PlanAnswer> Plan(std::vector<std::string> units) {
+  absl::StatusOr<PlanAnswer> Plan(std::vector<std::string> units, std::vector<SplitModule> split) {
     PlanRequest search = SearchOf(units);
+    search.split = PathsOf(split);
     PlanAnswer answer;
     int64_t beside = BytesOn(request_.budget_line, ranks_.baseline_figures()) - card_.baseline_figures().peak_bytes;
     for (int i = 0; i < kMostSearches; ++i) {
@@ -79,7 +69,8 @@ class RankPlanner {
       beside = there;
     }
     Fill(answer);
-    answer.spread = SpreadPlan{ranks_.workload().layout, ranks_.workload().run.accumulate, "", std::move(units)};
+    answer.spread =
+        SpreadPlan{ranks_.workload().layout, ranks_.workload().run.accumulate, "", std::move(units), std::move(split)};
     return answer;
   }
 
@@ -190,6 +181,19 @@ class RankPlanner {
   std::vector<Found> found_;
 };
 
+// Communication of the step as it is, and of what a plan runs twice.
+absl::StatusOr<std::optional<ReceivedBytes>> Received(const PlanAnswer& answer, const PlanRequest& request,
+                                                      const Workload& workload, const LocalStep& step,
+                                                      Accountant& card) {
+  const ModulePlan* const chosen = Chosen(answer);
+  const absl::StatusOr<Gpu> gpu = FindGpu(request.clock.card.name);
+  if (chosen == nullptr || !gpu.ok()) return std::optional<ReceivedBytes>();
+  ASSIGN_OR_RETURN(const Enacted enacted, card.Enact(SegmentsOf(*chosen)));
+  ASSIGN_OR_RETURN(const LocalStep planned, SpreadStep(enacted, workload.run, workload.layout));
+  return ReceivedBytes{CostOf(TrafficOf(card.baseline(), step, workload.run, workload.layout), *gpu),
+                       CostOf(TrafficOf(enacted, planned, workload.run, workload.layout), *gpu)};
+}
+
 }  // namespace
 
 absl::StatusOr<PlanAnswer> PlanRanks(Study& study, const Workload& workload, const PlanRequest& request,
@@ -197,11 +201,17 @@ absl::StatusOr<PlanAnswer> PlanRanks(Study& study, const Workload& workload, con
   ASSIGN_OR_RETURN(const Accountant ranks, Accountant::Create(study, workload, request.clock, request.cost_line));
   ASSIGN_OR_RETURN(Accountant card,
                    Accountant::Create(study, OnOneCard(ranks.workload()), request.clock, request.cost_line));
-  ASSIGN_OR_RETURN(std::vector<std::string> units, UnitNames(card.baseline(), workload.layout));
-  RETURN_IF_ERROR(CheckGiven(request.given, units));
-  ASSIGN_OR_RETURN(PlanAnswer answer, RankPlanner(request, ranks, card, plan_one_card).Plan(std::move(units)));
+  ASSIGN_OR_RETURN(std::vector<std::string> units, UnitsAround(card.baseline(), workload.layout));
+  RETURN_IF_ERROR(CheckSegments(request.given, units));
+  ASSIGN_OR_RETURN(const Shared<Lowered> whole,
+                   study.Lower(workload.bindings, EnactedRun(workload.run, workload.layout)));
+  ASSIGN_OR_RETURN(std::vector<SplitModule> split, SplitModulesOf(*whole, workload.layout));
+  RETURN_IF_ERROR(CheckHooks(request.given, PathsOf(split)));
+  ASSIGN_OR_RETURN(PlanAnswer answer,
+                   RankPlanner(request, ranks, card, plan_one_card).Plan(std::move(units), std::move(split)));
   ASSIGN_OR_RETURN(const Shared<LocalStep> step, study.Local(ranks.workload()));
   answer.spread->whose = RankText(*step, workload.layout);
+  ASSIGN_OR_RETURN(answer.spread->received, Received(answer, request, ranks.workload(), *step, card));
   ASSIGN_OR_RETURN(Diagnostic note, RankNote(card.baseline(), *step, workload.layout));
   answer.diagnostics.push_back(std::move(note));
   return answer;

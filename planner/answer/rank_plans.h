@@ -17,7 +17,8 @@ using PlanOneCard = std::function<absl::StatusOr<PlanAnswer>(const PlanRequest& 
 // Every rank runs the step of one card, with other parameters, gradients and optimizer state around it: plans are
 // looked for there, with what the budget leaves for it, and each that is found is enacted and measured on the rank.
 // Bytes of the answer are all the rank's; its costs are of the step without communication. Segments lie inside FSDP's
-// units. No bound is proven but that of the optimizer's own steps.
+// units; where tensors are split the step that is searched is that of the rank, in local sizes. No bound is proven but
+// that of the optimizer's own steps.
 absl::StatusOr<PlanAnswer> PlanRanks(Study& study, const Workload& workload, const PlanRequest& request,
                                      const PlanOneCard& plan_one_card);
 

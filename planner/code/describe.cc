@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/ops/ops.h"
 #include "planner/code/name_patterns.h"
 #include "planner/measure/index.h"
 
@@ -19,6 +20,7 @@ constexpr size_t kLongestLabel = 48;
 std::vector<std::string> NodesBetween(const FrameworkGraph& graph, int32_t first, int32_t last) {
   std::vector<std::string> nodes;
   for (int32_t i = first; i <= last; ++i) {
+    if (FactsOf(graph.nodes[NodeId(i)].op).family == OpFamily::kCollective) continue;  // of no file
     const std::string& name = graph.nodes[NodeId(i)].name;
     if (!name.empty() && std::find(nodes.begin(), nodes.end(), name) == nodes.end()) nodes.push_back(name);
   }

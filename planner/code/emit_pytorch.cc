@@ -242,6 +242,7 @@ std::string LeftOut(const Wrapping& wrapping, const PlannedSegment& segment) {
 
 absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo& info, const Measured& baseline,
                                         const ModulePlan& plan, const MadeFor& made_for, CodeForm form) {
+  if (made_for.spread) RETURN_IF_ERROR(CheckSetup(*made_for.spread));
   Parts parts;
   const ModuleNodes modules(lowered.graph);
   for (const PlannedSegment& segment : plan.segments) {

@@ -45,7 +45,8 @@ struct MadeFor {
 
 enum class CodeForm { kImports, kAlone };
 
-// `lowered` is the model as Prepare gives it, `baseline` what it takes without any plan. Errors: those of WrappingOf.
+// `lowered` is the model as Prepare gives it, `baseline` what it takes without any plan. Errors: those of WrappingOf
+// and CheckSetup.
 absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo& info, const Measured& baseline,
                                         const ModulePlan& plan, const MadeFor& made_for, CodeForm form);
 

@@ -2,6 +2,7 @@
 #ifndef ONNX_MEM_PLANNER_CODE_PYTHON_TEXT_H_
 #define ONNX_MEM_PLANNER_CODE_PYTHON_TEXT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,6 +14,10 @@ std::string QuotedList(const std::vector<std::string>& names);  // ["layer1", "l
 
 // What a comprehension runs over: "range(0, 12)", "range(0, 12, 2)", "(0, 1, 5)". `numbers`: rising, at least one.
 std::string SequenceOf(const std::vector<int64_t>& numbers);
+
+// Names as a list over several lines, those that differ in a number as a comprehension: [*(f"h.{i}" for i in
+// range(0, 12)),\n "head"]. Those of the same of `kinds`, one per name. `indent`: of the lines behind the first.
+std::string GroupedList(const std::vector<std::string>& names, std::vector<std::string> kinds, size_t indent);
 
 }  // namespace onnx_mem
 

@@ -1,15 +1,20 @@
 #include "planner/code/rank_setup.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "planner/code/name_patterns.h"
+#include "analyzer/graph/diagnostic.h"
 #include "planner/code/python_text.h"
+#include "planner/code/tensor_setup.h"
 
 namespace onnx_mem {
 namespace {
+
+constexpr char kMeshImport[] = "    from torch.distributed.device_mesh import init_device_mesh\n";
+constexpr size_t kIndent = 9;  // behind "UNITS = ["
 
 std::string TorchName(DType dtype) {
   switch (dtype) {
@@ -19,29 +24,33 @@ std::string TorchName(DType dtype) {
   }
 }
 
-// "*(f"h.{i}" for i in range(0, 12))", or a name alone.
-std::string GroupText(const NameGroup& group, const std::vector<std::string>& names) {
-  if (group.numbers.empty()) return Quoted(names[group.members.front()]);
-  return absl::StrCat("*(f", Quoted(absl::StrCat(group.before, "{i}", group.after)), " for i in ",
-                      SequenceOf(group.numbers), ")");
-}
-
 // Units from the inside out: a unit takes the parameters that no unit has yet.
 std::string UnitsText(std::vector<std::string> units) {
   const auto depth = [](const std::string& unit) { return std::count(unit.begin(), unit.end(), '.'); };
   std::stable_sort(units.begin(), units.end(),
                    [&](const std::string& a, const std::string& b) { return depth(a) > depth(b); });
   std::vector<std::string> kinds;
-  for (const std::string& unit : units) {
-    const bool plain = unit.find_first_of("{}") == std::string::npos;
-    kinds.push_back(plain ? absl::StrCat(depth(unit)) : unit);
-  }
-  std::vector<std::string> parts;
-  for (const NameGroup& group : GroupNames(units, kinds)) parts.push_back(GroupText(group, units));
-  return absl::StrCat("[", absl::StrJoin(parts, ",\n         "), "]");
+  for (const std::string& unit : units) kinds.push_back(absl::StrCat(depth(unit)));
+  return GroupedList(units, std::move(kinds), kIndent);
+}
+
+// A mesh for each way in which the step is spread, by name where there are several.
+std::string MeshOfAll(const RankLayout& layout) {
+  std::vector<std::string> sizes, names;
+  const auto add = [&](int64_t size, const char* name) {
+    sizes.push_back(absl::StrCat(size));
+    names.push_back(absl::StrCat("\"", name, "\""));
+  };
+  if (layout.replicas > 1) add(layout.replicas, "replicate");
+  if (layout.data == DataParallel::kFsdp) add(layout.ranks, "shard");
+  add(layout.tensor.ranks, "tensor");
+  const std::string comma = sizes.size() == 1 ? "," : "";
+  return absl::StrCat("init_device_mesh(\"cuda\", (", absl::StrJoin(sizes, ", "), comma, "), mesh_dim_names=(",
+                      absl::StrJoin(names, ", "), comma, "))");
 }
 
 std::string MeshText(const RankLayout& layout) {
+  if (IsTensorParallel(layout)) return layout.replicas == 1 ? "mesh[\"shard\"]" : "mesh[\"replicate\", \"shard\"]";
   if (layout.replicas == 1) return absl::StrCat("init_device_mesh(\"cuda\", (", layout.ranks, ",))");
   return absl::StrCat("init_device_mesh(\"cuda\", (", layout.replicas, ", ", layout.ranks,
                       "), mesh_dim_names=(\"replicate\", \"shard\"))");
@@ -64,18 +73,36 @@ std::string ShardingText(const RankLayout& layout) {
   return absl::StrCat("    sharding = {", absl::StrJoin(lines, ",\n                "), "}\n");
 }
 
+// The plan, and the modules that are split, which FSDP shards once more.
+std::string BeforeData(const SpreadPlan& spread) {
+  if (!IsTensorParallel(spread.layout)) return "    apply_plan(model)\n";
+  return absl::StrCat(TensorImports(spread.split), "    apply_plan(model)\n    mesh = ", MeshOfAll(spread.layout), "\n",
+                      TensorSetup(spread.split));
+}
+
+// Lists of an optimizer that mix DTensors and tensors are refused.
+std::string TensorText(const SpreadPlan& spread) {
+  return absl::StrCat(
+      BeforeData(spread),
+      "    from torch.distributed.tensor import DTensor\n"
+      "    parts = [[p for p in model.parameters() if isinstance(p, DTensor) == split] for split in "
+      "(True, False)]\n"
+      "    return model, optimizer_class([{\"params\": part} for part in parts if part], **settings)\n");
+}
+
 std::string FsdpText(const SpreadPlan& spread) {
   const RankLayout& layout = spread.layout;
   std::vector<std::string> imports;
   if (layout.host) imports.emplace_back("CPUOffloadPolicy");
   if (layout.unsharded_type || layout.reduce_type) imports.emplace_back("MixedPrecisionPolicy");
   imports.emplace_back("fully_shard");
-  std::string text = absl::StrCat(layout.unsharded_type || layout.reduce_type ? "    import torch\n" : "",
-                                  "    from torch.distributed.device_mesh import init_device_mesh\n",
-                                  "    from torch.distributed.fsdp import ", absl::StrJoin(imports, ", "), "\n",
-                                  "    apply_plan(model)\n", ShardingText(layout));
+  std::string text =
+      absl::StrCat(layout.unsharded_type || layout.reduce_type ? "    import torch\n" : "",
+                   IsTensorParallel(layout) ? "" : kMeshImport, "    from torch.distributed.fsdp import ",
+                   absl::StrJoin(imports, ", "), "\n", BeforeData(spread), ShardingText(layout));
   if (!spread.units.empty()) {
-    absl::StrAppend(&text, "    known = dict(model.named_modules())\n", "    for name in UNITS:\n",
+    absl::StrAppend(&text, IsTensorParallel(layout) ? "" : "    known = dict(model.named_modules())\n",
+                    "    for name in UNITS:\n",
                     "        fully_shard(known[name if name in known else name.removeprefix(EXPORT_WRAPPER)], "
                     "**sharding)\n");
   }
@@ -103,7 +130,7 @@ std::string AccumulationText(const SpreadPlan& spread) {
 
 }  // namespace
 
-std::string TextOf(const RankLayout& layout) {
+std::string DataTextOf(const RankLayout& layout) {
   const std::string units = layout.units.empty() ? "" : absl::StrCat(":", layout.units);
   switch (layout.data) {
     case DataParallel::kNone: break;
@@ -116,14 +143,50 @@ std::string TextOf(const RankLayout& layout) {
   return "";
 }
 
+std::string TextOf(const RankLayout& layout) {
+  const std::string data = DataTextOf(layout);
+  if (!IsTensorParallel(layout)) return data;
+  return absl::StrCat(data, data.empty() ? "tp " : " --tp ", layout.tensor.ranks);
+}
+
+absl::Status CheckSetup(const SpreadPlan& spread) {
+  const RankLayout& layout = spread.layout;
+  if (!IsTensorParallel(layout)) return absl::OkStatus();
+  const auto refused = [](std::string why) {
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
+                       absl::StrCat("no set-up is printed for this --tp: ", why),
+                       {"way out: --emit json, and a set-up of your own with the plan before it"});
+  };
+  if (layout.tensor.sequence || layout.tensor.loss) {
+    return refused("--sequence-parallel and --loss-parallel are more than a style for each layer");
+  }
+  if (layout.data == DataParallel::kDdp || layout.data == DataParallel::kZero1) {
+    return refused("DistributedDataParallel takes no parameters that are split");
+  }
+  for (const SplitModule& module : spread.split) {
+    if (module.in_torch) continue;
+    return refused(
+        absl::StrCat("torch's styles split an nn.Linear or nn.Embedding with one projection and a weight of "
+                     "its own, and '",
+                     module.path, "' is not one"));
+  }
+  return absl::OkStatus();
+}
+
 std::string RankSetup(const SpreadPlan& spread) {
   const bool fsdp = spread.layout.data == DataParallel::kFsdp;
+  const bool split = IsTensorParallel(spread.layout);
+  const std::string units =
+      fsdp && !spread.units.empty() ? absl::StrCat("UNITS = ", UnitsText(spread.units), "\n") : "";
+  const std::string names = absl::StrCat(split ? SplitNames(spread.split) : "", units);
   return absl::StrCat(
-      fsdp && !spread.units.empty() ? absl::StrCat("UNITS = ", UnitsText(spread.units), "\n\n\n") : "",
-      "def set_up(model, optimizer_class, **settings):\n",
+      names, names.empty() ? "" : "\n\n", "def set_up(model, optimizer_class, **settings):\n",
       "    \"\"\"The model as one rank trains it, and its optimizer. Before it: init_process_group, and "
       "the model on its\n    device.\"\"\"\n",
-      AccumulationText(spread), fsdp ? FsdpText(spread) : DdpText(spread.layout));
+      AccumulationText(spread),
+      fsdp    ? FsdpText(spread)
+      : split ? TensorText(spread)
+              : DdpText(spread.layout));
 }
 
 }  // namespace onnx_mem

@@ -5,13 +5,18 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "analyzer/run/layout.h"
 #include "planner/measure/plan.h"
 
 namespace onnx_mem {
 
-// The option that means it: "fsdp 8", "hsdp 2x4:layers\.\d+".
+// The options that mean it: "fsdp 8", "hsdp 2x4:layers\.\d+", "fsdp 8 --tp 2".
 std::string TextOf(const RankLayout& layout);
+std::string DataTextOf(const RankLayout& layout);  // that of data parallelism alone
+
+// Error (usage): torch has no set-up that splits tensors as the figures have it.
+absl::Status CheckSetup(const SpreadPlan& spread);
 
 // `set_up(model, optimizer_class, **settings)`, which calls apply_plan.
 std::string RankSetup(const SpreadPlan& spread);

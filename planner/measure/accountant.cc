@@ -9,6 +9,7 @@
 #include "analyzer/allocators/cuda_allocator.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/timeline.h"
+#include "analyzer/parallel/rank_step.h"
 #include "analyzer/runtimes/library_workspace.h"
 
 namespace onnx_mem {
@@ -45,6 +46,7 @@ absl::StatusOr<Accountant> Accountant::Create(Study& study, const Workload& work
   ASSIGN_OR_RETURN(accountant.lowered_, study.Lower(workload.bindings, accountant.workload_.run));
   ASSIGN_OR_RETURN(accountant.baseline_, study.Enact(accountant.workload_));
   ASSIGN_OR_RETURN(accountant.baseline_figures_, study.Figures(accountant.workload_));
+  RETURN_IF_ERROR(accountant.SplitGraph());
   const MemoryProgram& steady = *accountant.baseline_figures().program;
   for (const Buffer& buffer : steady.buffers) {
     const bool throughout = buffer.begin.value() == 0 && !steady.steps.contains(buffer.end);
@@ -59,6 +61,15 @@ absl::StatusOr<Accountant> Accountant::Create(Study& study, const Workload& work
     accountant.optimizer_peak_bytes_ = std::max(accountant.optimizer_peak_bytes_, live);
   }
   return accountant;
+}
+
+absl::Status Accountant::SplitGraph() {
+  const EnactedLayout part = EnactedPart(workload_.run, workload_.layout);
+  if (part.tensor == TensorLayout()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(RankGraph rank, GraphOfRank(*lowered_, part));
+  lowered_ = std::make_shared<const Lowered>(std::move(rank.lowered));
+  workload_.run.loss = rank.run.loss;
+  return absl::OkStatus();
 }
 
 double Accountant::StepFlops() const {

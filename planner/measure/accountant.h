@@ -38,7 +38,7 @@ class Accountant {
   static absl::StatusOr<Accountant> Create(Study& study, const Workload& workload, const Clock& clock,
                                            CostLine cost_line);
 
-  const Lowered& lowered() const { return *lowered_; }
+  const Lowered& lowered() const { return *lowered_; }  // of one rank
   const Enacted& baseline() const { return *baseline_; }
   const RunFigures& baseline_figures() const { return *baseline_figures_; }
   const Workload& workload() const { return workload_; }
@@ -91,6 +91,8 @@ class Accountant {
   }
 
  private:
+  // Of tensor parallelism: the graph that one rank runs takes the place of the whole one.
+  absl::Status SplitGraph();
   Measured MeasuredBy(const Enacted& enacted, const PeakFigures& figures);
   Measured CostsOf(const Enacted& enacted) const;
   void SetFigures(const PeakFigures& figures, Measured& measured);

@@ -15,6 +15,8 @@
 #include "analyzer/allocators/allocator.h"
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/devices/roofline.h"
+#include "analyzer/parallel/rank_step.h"
+#include "analyzer/parallel/traffic.h"
 #include "analyzer/run/layout.h"
 #include "analyzer/run/run.h"
 #include "analyzer/runtimes/figures.h"
@@ -48,6 +50,8 @@ struct PlanRequest {
   const std::atomic<bool>* stop = nullptr;  // set by who wants what has been found so far; outlives the request
   std::vector<Segment> given = {};  // a plan to choose where it keeps the limits, and to show on the curve; empty: none
   std::vector<std::string> units = {};  // of fully_shard, but for the root: segments lie inside one (unit_borders.h)
+  std::vector<std::string> split =
+      {};  // modules that tensor parallelism splits: segments have them inside (rank_step.h)
 };
 
 // What the accountant measures of one choice of segments: peaks of the steady step without their ranges, and costs.
@@ -97,12 +101,19 @@ struct AnySchedule {
   bool optimal = false;
 };
 
+// What a rank receives from others in a step, on the card of the request's clock.
+struct ReceivedBytes {
+  TrafficCost without, with;  // the chosen plan
+};
+
 // A step over several cards: what the plan's bytes are of, and what a rank sets up with it.
 struct SpreadPlan {
   RankLayout layout;
   int64_t micro_batches = 1;
-  std::string whose;               // "rank 0 of 8, which needs most"
-  std::vector<std::string> units;  // of fully_shard, but for the root
+  std::string whose;                           // "rank 0 of 8, which needs most"
+  std::vector<std::string> units;              // of fully_shard, but for the root
+  std::vector<SplitModule> split;              // of parallelize_module
+  std::optional<ReceivedBytes> received = {};  // unset without a chosen plan, or a card that is known
 };
 
 struct PlanAnswer {

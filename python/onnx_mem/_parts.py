@@ -148,7 +148,13 @@ class Saving(TypedDict):
     cost: str
 
 
-class Way(Saving):
+class _OfRanks(Saving, total=False):
+    """Of a checkpoint plan for ranks: extra time of the step without communication, what prints the plan."""
+    extra_time: float | None
+    command: str | None
+
+
+class Way(_OfRanks):
     """A way to make the batch fit."""
     largest_batch: int | None
 

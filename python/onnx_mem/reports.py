@@ -209,6 +209,8 @@ class Plan(Answer):
     layout: str | None = None
     rank: str | None = None
     units: list[str] = _list()
+    received_bytes: int | None = None
+    received_with_plan_bytes: int | None = None
     chosen: int | None = None
     plans: list[PlanRow] = _list()
     code: str = dataclasses.field(default="", repr=False)
@@ -247,6 +249,7 @@ class Fit(FitFigures, Answer):
       over: what is varied: "batch" or "length".
       size: of the question, along that.
       ways: what makes the batch fit, cheapest first; together: several changes at once, fastest first.
+      ranks: whose figures they are, where fit chose the number among ranks_among; ways_ranks: with so many the ways fit.
     """
     fits: bool | None = None
     verdict: Verdict | None = None
@@ -260,6 +263,9 @@ class Fit(FitFigures, Answer):
     inference: FitPart | None = None
     ways: list[Way] = _list()
     together: list[Together] = _list()
+    ranks: int | None = None
+    ranks_among: list[int] | None = None
+    ways_ranks: int | None = None
 
     __str__ = Answer.__str__
 

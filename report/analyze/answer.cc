@@ -110,12 +110,23 @@ std::string ShortVerdict(const Need& need, const Limit& limit, ByteUnit units) {
   return absl::StrFormat("%s, %s", WordsOf(verdict), Percent(need.expected_bytes, limit.bytes));
 }
 
-std::string RanksLine(const FewestRanks& ranks) {
-  if (!ranks.expected) return absl::StrFormat("Does not fit with %d ranks either", kMostRanksTried);
-  std::string line =
-      absl::StrFormat("Expected to fit from %d rank%s on", *ranks.expected, *ranks.expected == 1 ? "" : "s");
+std::string PartName(const CardFit::Part& part) {
+  if (!part.over_ranks) return part.name;
+  return absl::StrFormat("%s over %d rank%s", part.name, *part.over_ranks, *part.over_ranks == 1 ? "" : "s");
+}
+
+std::string RanksLine(const CardFit::Part& part) {
+  const FewestRanks& ranks = *part.ranks;
+  const bool chosen = part.over_ranks.has_value();
+  const std::string among = absl::StrFormat("Of %d to %d ranks ", ranks.among.fewest, ranks.among.most);
+  if (!ranks.expected) {
+    return chosen ? among + "none are expected to fit"
+                  : absl::StrFormat("Does not fit with %d ranks either", ranks.among.most);
+  }
+  std::string line = absl::StrFormat("%sxpected to fit from %d rank%s on", chosen ? among + "e" : "E", *ranks.expected,
+                                     *ranks.expected == 1 ? "" : "s");
   if (ranks.safe) return line + absl::StrFormat(", safe from %d", *ranks.safe);
-  return line + absl::StrFormat(", not safe with %d", kMostRanksTried);
+  return line + absl::StrFormat(", not safe with %d", ranks.among.most);
 }
 
 std::string TrafficWords(const TrafficCost& cost, ByteUnit units) {

@@ -48,8 +48,11 @@ std::string ShortVerdict(const Need& need, const Limit& limit, ByteUnit units);
 // 14.8 GiB)". One line where the file's batch is fixed. `over`: FitPart::over.
 std::vector<std::string> BatchLines(const CardFit::Part& part, std::string_view over, ByteUnit units);
 
-// "Expected to fit from 3 ranks on, safe from 4".
-std::string RanksLine(const FewestRanks& ranks);
+// "training", "training over 3 ranks".
+std::string PartName(const CardFit::Part& part);
+
+// "Expected to fit from 3 ranks on, safe from 4", of a part with ranks.
+std::string RanksLine(const CardFit::Part& part);
 
 // "receives 1.26 GiB a step (all-gather 980 MiB, reduce-scatter 310 MiB): 5.6 ms over NVLink 3 of A100 SXM4 40GB".
 std::string TrafficWords(const TrafficCost& cost, ByteUnit units);

@@ -10,14 +10,6 @@ namespace {
 
 std::string YesOrNo(bool yes) { return yes ? "yes" : "no"; }
 
-// The card that the ways are for: the first one that is too small.
-const CardFit* SmallCard(const FitPart& fit) {
-  for (const CardFit& card : fit.cards) {
-    if (card.parts.front().verdict == Verdict::kDoesNotFit) return &card;
-  }
-  return nullptr;
-}
-
 // A row for each of `ways`, which make the batch fit `card`; what they do not say is left open.
 void AddWays(const CardFit& card, int64_t batch, const Table& ways, Table& table) {
   for (const Row& way : ways.rows) {
@@ -89,9 +81,8 @@ Table FitTable(const FitPart& fit, const Table* ways, const Table* together) {
                             fit.size});
     }
   }
-  const CardFit* card = SmallCard(fit);
   for (const Table* found : {together, ways}) {
-    if (card != nullptr && found != nullptr) AddWays(*card, fit.batch, *found, table);
+    if (fit.ways_card && found != nullptr) AddWays(fit.cards[*fit.ways_card], fit.batch, *found, table);
   }
   return table;
 }

@@ -60,12 +60,12 @@ std::string FitMarkdown(const Report& report, const FitPart& fit, const Screen& 
       const std::string size = FormatBytesIn(part.need.expected_bytes, screen.units);
       const std::string interval = IntervalText(part.need, size);
       absl::StrAppendFormat(
-          &text, "%s**%s, %s: %s needs %s%s** - %s\n\n", text.empty() ? "" : "\n", model, SizeText(fit), part.name,
+          &text, "%s**%s, %s: %s needs %s%s** - %s\n\n", text.empty() ? "" : "\n", model, SizeText(fit), PartName(part),
           size, interval.empty() ? "" : absl::StrFormat(" (%s)", interval),
           MarkdownText(VerdictText(part.need, {Limit::Kind::kGpu, card.name, card.usable_bytes}, screen.units)));
       for (const std::string& line : BatchLines(part, fit.over, screen.units))
         absl::StrAppendFormat(&text, "- %s\n", line);
-      if (part.ranks) absl::StrAppendFormat(&text, "- %s\n", RanksLine(*part.ranks));
+      if (part.ranks) absl::StrAppendFormat(&text, "- %s\n", RanksLine(part));
     }
   }
   for (const Table& table : report.tables) {

@@ -106,6 +106,7 @@ struct CardFit {
     Verdict verdict = Verdict::kDoesNotFit;
     std::optional<BatchEdges> batches;  // unset: the file's batch is fixed
     std::optional<FewestRanks> ranks;   // of a sharded step
+    std::optional<int64_t> over_ranks;  // whose figures they are, where fit chose the number
   };
   std::string name;  // "" for a size
   std::optional<int64_t> memory_bytes;
@@ -138,6 +139,8 @@ struct FitPart {
   int64_t batch = 0;
   std::string over = std::string(kBatchAxis);  // what is varied: the batch, or a dimension by its name
   int64_t size = 0;                            // of the question, along it
+  std::optional<size_t> ways_card = {};        // of `cards`: that the ways are for
+  std::optional<int64_t> ways_ranks = {};      // with so many ranks, where fit chose the number
 };
 
 struct TablesPart {};  // the tables and the notes are all that there is to tell

@@ -35,6 +35,7 @@ void WriteGpu(JsonWriter& json, const Limit& limit, const std::vector<RunSummary
 void WriteCardPart(JsonWriter& json, const CardFit::Part& part) {
   json.Key("fits").Bool(part.verdict != Verdict::kDoesNotFit);
   WriteNeedMembers(json, part.need, part.verdict);
+  if (part.over_ranks) json.Key("ranks").Int(*part.over_ranks);
   const BatchFigures batches = BatchFiguresOf(part);
 #define ONNX_MEM_BATCH(type, member, ...) json.Add({{#member, batches.member}});
 #include "include/onnx_mem/figures.inc"
@@ -102,6 +103,10 @@ void WriteFit(JsonWriter& json, const Report& report, const FitPart& fit) {
   WriteQuestion(json, report, fit.batch);
   json.Key("over").String(fit.over);
   json.Key("size").Int(fit.size);
+  if (const CardFit::Part& part = fit.cards.front().parts.front(); part.over_ranks) {
+    json.Key("ranks_among").Range(part.ranks->among.fewest, part.ranks->among.most);
+    json.Add({{"ways_ranks", fit.ways_ranks}});
+  }
   WriteCard(json, fit.cards.front());
   json.Key("gpus").BeginArray();
   for (const CardFit& card : fit.cards) {

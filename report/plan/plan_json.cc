@@ -193,6 +193,10 @@ void WriteSpread(JsonWriter& json, const PlanAnswer& answer) {
   if (!answer.spread) return;
   json.Add({{"layout", TextOf(answer.spread->layout)}, {"rank", answer.spread->whose}});
   json.Key("units").Texts(answer.spread->units, Layout::kLines);
+  if (const std::optional<ReceivedBytes>& received = answer.spread->received) {
+    json.Add(
+        {{"received_bytes", received->without.peer_bytes}, {"received_with_plan_bytes", received->with.peer_bytes}});
+  }
 }
 
 }  // namespace

@@ -68,26 +68,8 @@ std::string RowsWithFlags(const Table& table, const Screen& screen) {
   return result;
 }
 
-}  // namespace
-
-std::string SavingsText(const Table& table, bool verbose, const Screen& screen) {
-  if (table.rows.empty()) return "";
-  if (verbose) return RowsWithFlags(table, screen);
-  const size_t shown = std::min(table.rows.size(), kMostSavings);
-  const ByteUnit unit = UnitOf(table, screen);
-  TextTable text{{{.shrinks = true}, {.right = true}, {.shrinks = true, .prose = true}, {}}, {}};
-  text.rows.push_back({table.title, "saves", "costs", "flags"});
-  for (size_t i = 0; i < shown; ++i) {
-    const Row& row = table.rows[i];
-    const std::string flags = TextOf(table, row, "flags");
-    text.rows.push_back({"  " + TextOf(table, row, "change"), SizeOf(table, row, "saves_bytes", unit),
-                         TextOf(table, row, "cost"), DisplayWidth(flags) > kLongestFlags ? "(-v)" : flags});
-  }
-  return AlignedText(std::move(text), kIndent, 2, screen) + MoreLine(table.rows.size() - shown);
-}
-
-std::string WaysText(const Table& table, bool verbose, const Screen& screen) {
-  if (verbose) return RowsWithFlags(table, screen);
+// The first few, with their flags where there is room.
+std::string FewWays(const Table& table, const Screen& screen) {
   const size_t shown = std::min(table.rows.size(), kMostWays);
   const ByteUnit unit = UnitOf(table, screen);
   std::vector<std::string> flags;
@@ -115,6 +97,42 @@ std::string WaysText(const Table& table, bool verbose, const Screen& screen) {
   lines = lines_of(false);
   for (size_t i = 0; i < shown; ++i) lines[i + 1] += "\n" + std::string(4 * kIndent, ' ') + flags[i];
   return title + Lines(lines) + MoreLine(table.rows.size() - shown);
+}
+
+// The commands that print the plan of a row.
+std::string CommandsText(const Table& table, size_t shown) {
+  std::string text;
+  for (size_t i = 0; i < shown; ++i) {
+    const Cell* command = FindCell(table, table.rows[i], "command");
+    const std::string* line = command == nullptr ? nullptr : std::get_if<std::string>(command);
+    if (line == nullptr) continue;
+    absl::StrAppendFormat(&text, "%stry: %s   # %s\n", std::string(2 * kIndent, ' '), *line,
+                          TextOf(table, table.rows[i], "change"));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string SavingsText(const Table& table, bool verbose, const Screen& screen) {
+  if (table.rows.empty()) return "";
+  if (verbose) return RowsWithFlags(table, screen);
+  const size_t shown = std::min(table.rows.size(), kMostSavings);
+  const ByteUnit unit = UnitOf(table, screen);
+  TextTable text{{{.shrinks = true}, {.right = true}, {.shrinks = true, .prose = true}, {}}, {}};
+  text.rows.push_back({table.title, "saves", "costs", "flags"});
+  for (size_t i = 0; i < shown; ++i) {
+    const Row& row = table.rows[i];
+    const std::string flags = TextOf(table, row, "flags");
+    text.rows.push_back({"  " + TextOf(table, row, "change"), SizeOf(table, row, "saves_bytes", unit),
+                         TextOf(table, row, "cost"), DisplayWidth(flags) > kLongestFlags ? "(-v)" : flags});
+  }
+  return AlignedText(std::move(text), kIndent, 2, screen) + MoreLine(table.rows.size() - shown);
+}
+
+std::string WaysText(const Table& table, bool verbose, const Screen& screen) {
+  const std::string text = verbose ? RowsWithFlags(table, screen) : FewWays(table, screen);
+  return text + CommandsText(table, verbose ? table.rows.size() : std::min(table.rows.size(), kMostWays));
 }
 
 std::string TogetherText(const Table& table, const Report& report, const Screen& screen) {

@@ -67,14 +67,14 @@ std::string PartText(const FitPart& fit, const CardFit& card, const CardFit::Par
   const std::string size = FormatBytesIn(part.need.expected_bytes, screen.units);
   const std::string interval = IntervalText(part.need, size);
   std::string text = absl::StrFormat("%s%s of %s needs %s%s:", std::string(kIndent, ' '), SizeText(fit, true),
-                                     part.name, size, interval.empty() ? "" : absl::StrFormat("  (%s)", interval));
+                                     PartName(part), size, interval.empty() ? "" : absl::StrFormat("  (%s)", interval));
   const bool beside = DisplayWidth(text) + 1 + DisplayWidth(verdict) <= screen.width;
   text += beside ? " " : "\n" + std::string(2 * kIndent, ' ');
   text += Painted(verdict, PaintOf(part.verdict), screen) + "\n";
   for (const std::string& line : BatchLines(part, fit.over, screen.units)) {
     text += Wrapped(line, screen.width, 2 * kIndent, 3 * kIndent) + "\n";
   }
-  if (part.ranks) text += Wrapped(RanksLine(*part.ranks), screen.width, 2 * kIndent, 3 * kIndent) + "\n";
+  if (part.ranks) text += Wrapped(RanksLine(part), screen.width, 2 * kIndent, 3 * kIndent) + "\n";
   return text;
 }
 

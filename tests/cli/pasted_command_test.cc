@@ -87,5 +87,21 @@ TEST(WithCommands, OptionsStandBeforeTheEndOfAllOptions) {
             "try: onnx-mem --dim seq=64 -- -odd.onnx   # or another length");
 }
 
+std::string PlanOf(const std::vector<std::string>& words, const std::string& more) {
+  Options options = OptionsOf(words, "m.onnx");
+  options.command = "fit";
+  return CommandOf("plan", options, more);
+}
+
+TEST(CommandOf, KeepsWhatTheOtherCommandTakes) {
+  EXPECT_EQ(
+      PlanOf({"fit", "m.onnx", "-b", "8", "--over", "batch", "--fsdp", "2..64", "--gpu", "RTX 4090", "-f", "json"},
+             "--fsdp 4"),
+      "onnx-mem plan m.onnx -b 8 --gpu 'RTX 4090' --fsdp 4");
+  EXPECT_EQ(PlanOf({"fit", "--gpu", "T4,L4", "--budget=4GiB", "--", "-m.onnx"}, "--fsdp 4 --gpu L4"),
+            "onnx-mem plan --fsdp 4 --gpu L4 -- -m.onnx");
+  EXPECT_EQ(PlanOf({}, "--fsdp 4"), "");  // the library has no command line
+}
+
 }  // namespace
 }  // namespace onnx_mem

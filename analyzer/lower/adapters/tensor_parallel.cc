@@ -8,10 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/lower/adapters/fused_layers.h"
+#include "analyzer/lower/adapters/split_modules.h"
 #include "analyzer/lower/adapters/split_rules.h"
 #include "analyzer/lower/adapters/split_weights.h"
 #include "analyzer/lower/adapters/styled_modules.h"
-#include "analyzer/lower/adapters/transformer_plan.h"
 #include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
@@ -275,14 +275,7 @@ class TensorSplitter {
 }  // namespace
 
 absl::Status SplitTensors(Lowered& lowered, const TensorLayout& layout) {
-  std::vector<StyledModule> modules;
-  if (layout.plan.empty()) {
-    ASSIGN_OR_RETURN(modules, FindTransformerPlan(lowered, layout));
-  } else {
-    TensorPlan plan = layout.plan;
-    if (layout.sequence) plan.insert(plan.end(), layout.sequence_plan.begin(), layout.sequence_plan.end());
-    ASSIGN_OR_RETURN(modules, StyledModulesOf(lowered.graph, plan));
-  }
+  ASSIGN_OR_RETURN(std::vector<StyledModule> modules, StyledPlanOf(lowered, layout));
   NoteFused(modules, lowered.diagnostics);
   lowered.split_logits = layout.loss;
   return TensorSplitter(lowered, layout, std::move(modules)).Split();

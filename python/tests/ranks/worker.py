@@ -20,7 +20,8 @@ from torch.utils._pytree import tree_leaves
 VOCABULARY, WIDTH, TOKENS = 512, 64, 32
 # With --tp the peak is to be in backward: foreach refuses lists that mix DTensors and tensors, so that there are two
 # groups of parameters, which onnx-mem does not know.
-BATCH = {"tp": 32, "fsdp-tp": 32, "plan-fsdp": 32, "plan-ddp": 32, "plan-zero1": 32}
+BATCH = {"tp": 32, "fsdp-tp": 32, "plan-fsdp": 32, "plan-ddp": 32, "plan-zero1": 32,
+         "plan-tp": 32, "plan-fsdp-tp": 32}
 
 
 class Block(nn.Module):
@@ -57,6 +58,7 @@ class Live(TorchDispatchMode):
         for leaf in tree_leaves(values):
             if isinstance(leaf, torch.Tensor):
                 local = getattr(leaf, "_local_tensor", leaf)
+                local = getattr(local, "elem", local)  # of a collective that is not waited for: it has no bytes itself
                 storage = local.untyped_storage()
                 self.storages[storage._cdata] = weakref.ref(storage)
         alive = [storage for ref in self.storages.values() if (storage := ref()) is not None]

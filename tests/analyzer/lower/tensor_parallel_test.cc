@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/lower/adapters/split_modules.h"
 #include "analyzer/run/layout.h"
 #include "tests/analyzer/lower/graph_text.h"
 
@@ -107,6 +109,32 @@ TEST(TensorParallel, ALayerForQueryKeyAndValueIsSplitByHeads) {
     ASSERT_EQ(lowered.diagnostics.size(), notes + 1);  // what torch's own plan does not do
     EXPECT_TRUE(Has(lowered.diagnostics.back().message, "'attn.qkv'"));
   }
+}
+
+// "attn.qkv torch, attn.out other".
+std::string SplitBy(const std::string& text) {
+  const absl::StatusOr<std::vector<SplitModule>> modules = SplitModulesOf(LowerOf(text), Over(2));
+  EXPECT_TRUE(modules.ok()) << modules.status();
+  std::string found;
+  for (const SplitModule& module : *modules) {
+    absl::StrAppend(&found, found.empty() ? "" : ", ", module.path, module.in_torch ? " torch" : " other");
+  }
+  return found;
+}
+
+// What parallelize_module splits the same way.
+TEST(SplitModulesOf, TorchSplitsALinearWithOneProjection) {
+  EXPECT_EQ(SplitBy(OneLayerForAll(kSplitIntoThree)), "attn.qkv other, attn.out torch");
+  EXPECT_EQ(SplitBy(OneLayerForAll(kHeadsInFront)), "attn.qkv torch, attn.out torch");
+  // A Conv1D stores its weight the other way round.
+  std::string stored = OneLayerForAll(kHeadsInFront);
+  stored.replace(stored.find("attn.qkv.weight float32 48x16"), 29, "attn.qkv.weight float32 16x48");
+  const size_t line = stored.find("/attn/qkv/Transpose =");
+  stored.erase(line, stored.find('\n', line) - line);
+  for (size_t at = stored.find(" w1"); at != std::string::npos; at = stored.find(" w1", at + 1)) {
+    stored.replace(at, 3, " attn.qkv.weight");
+  }
+  EXPECT_EQ(SplitBy(stored), "attn.qkv other, attn.out torch");
 }
 
 // A shard of the rows as they lie is a shard of the heads: nothing more is to be done.

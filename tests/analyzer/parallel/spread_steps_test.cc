@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/devices/gpus.h"
+#include "analyzer/graph/diagnostic.h"
 #include "analyzer/memory/timeline.h"
 #include "analyzer/parallel/data_parallel.h"
 #include "analyzer/parallel/traffic.h"
@@ -143,6 +144,16 @@ TEST(Fsdp, TheLastRankHasNoMoreThanItsOwnRows) {
   EXPECT_EQ(local.trained[1].elements, 2);
   layout.rank = 2;
   EXPECT_FALSE(SpreadStep(TwoLayers(), onnx_mem::Run(), layout).ok());
+}
+
+TEST(Fsdp, ASegmentThatCallsSeveralUnitsIsRefused) {
+  onnx_mem::Run run;
+  run.segments = {{.modules = {"a"}, .nodes = {}}};
+  EXPECT_TRUE(SpreadStep(TwoLayers(), run, Fsdp(2, "[ab]")).ok());
+  run.segments = {{.modules = {"a", "b"}, .nodes = {}}};
+  const absl::Status refused = SpreadStep(TwoLayers(), run, Fsdp(2, "[ab]")).status();
+  EXPECT_EQ(DiagnosticOf(refused).code, Code::kBadPlan);
+  EXPECT_TRUE(SpreadStep(TwoLayers(), run, Fsdp(2, "none")).ok());  // the root is one unit
 }
 
 // Nothing before b is trained: its backward ends with that of the step.

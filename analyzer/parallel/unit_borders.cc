@@ -1,8 +1,11 @@
-#include "planner/measure/unit_borders.h"
+#include "analyzer/parallel/unit_borders.h"
 
 #include <algorithm>
 #include <string_view>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/module_path.h"
 
 namespace onnx_mem {
@@ -34,6 +37,26 @@ bool KeepsUnits(const Segment& segment, const std::vector<std::string>& units) {
     const bool whole = module == UnitOf(module, units);
     return !IsAroundUnit(module, units) && UnitOf(module, units) == unit && (!whole || segment.modules.size() == 1);
   });
+}
+
+std::vector<std::string> NamesOf(const std::vector<FsdpUnit>& units) {
+  std::vector<std::string> names;
+  for (const FsdpUnit& unit : units) {
+    if (!unit.module.empty()) names.push_back(unit.module);
+  }
+  return names;
+}
+
+absl::Status CheckSegments(const std::vector<Segment>& segments, const std::vector<std::string>& units) {
+  for (const Segment& segment : segments) {
+    if (KeepsUnits(segment, units)) continue;
+    const std::vector<std::string>& names = segment.modules.empty() ? segment.nodes : segment.modules;
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadPlan,
+                       absl::StrCat("the segment ", absl::StrJoin(names, ", "), " crosses units of FSDP"),
+                       {"why: a unit's parameters are gathered where it is called; PyTorch refuses such a segment",
+                        "way out: a unit alone, or modules inside one, as onnx-mem plan with the same options finds"});
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace onnx_mem

@@ -1,10 +1,12 @@
 // Which segments may be checkpointed where FSDP2 gathers parameters unit by unit.
-#ifndef ONNX_MEM_PLANNER_MEASURE_UNIT_BORDERS_H_
-#define ONNX_MEM_PLANNER_MEASURE_UNIT_BORDERS_H_
+#ifndef ONNX_MEM_ANALYZER_PARALLEL_UNIT_BORDERS_H_
+#define ONNX_MEM_ANALYZER_PARALLEL_UNIT_BORDERS_H_
 
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "analyzer/parallel/fsdp_units.h"
 #include "analyzer/run/run.h"
 
 namespace onnx_mem {
@@ -14,6 +16,12 @@ namespace onnx_mem {
 // tensors"). `units`: modules of fully_shard but for the root.
 bool KeepsUnits(const Segment& segment, const std::vector<std::string>& units);
 
+// Modules of fully_shard but for the root.
+std::vector<std::string> NamesOf(const std::vector<FsdpUnit>& units);
+
+// Error (bad-plan): one of `segments` does not keep `units`.
+absl::Status CheckSegments(const std::vector<Segment>& segments, const std::vector<std::string>& units);
+
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_PLANNER_MEASURE_UNIT_BORDERS_H_
+#endif  // ONNX_MEM_ANALYZER_PARALLEL_UNIT_BORDERS_H_

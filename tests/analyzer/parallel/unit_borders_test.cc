@@ -1,9 +1,10 @@
-#include "planner/measure/unit_borders.h"
+#include "analyzer/parallel/unit_borders.h"
 
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "analyzer/graph/diagnostic.h"
 #include "gtest/gtest.h"
 
 namespace onnx_mem {
@@ -41,6 +42,13 @@ TEST(KeepsUnits, DoesNotKnowWhoseNodesAre) {
   const Segment nodes{.modules = {}, .nodes = {"/h.0/Gelu"}};
   EXPECT_FALSE(KeepsUnits(nodes, kUnits));
   EXPECT_TRUE(KeepsUnits(nodes, {}));  // the root alone
+}
+
+TEST(CheckSegments, NamesTheFirstThatCrosses) {
+  EXPECT_TRUE(CheckSegments({{.modules = {"h.0"}, .nodes = {}}}, kUnits).ok());
+  const absl::Status crossed =
+      CheckSegments({{.modules = {"h.0"}, .nodes = {}}, {.modules = {"h.0", "h.10"}, .nodes = {}}}, kUnits);
+  EXPECT_EQ(DiagnosticOf(crossed).message, "the segment h.0, h.10 crosses units of FSDP");
 }
 
 }  // namespace

@@ -1,0 +1,86 @@
+// Plans for ranks: what is promised is what the analysis of that rank measures with the plan's segments.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "planner/measure/plan.h"
+#include "tests/planner/advice/testdata_model.h"
+
+namespace onnx_mem {
+namespace {
+
+// `plan` of `workload`, with a tenth of the step's bytes to be saved.
+void ExpectPromiseHolds(const std::string& model, Workload workload) {
+  SCOPED_TRACE(model);
+  const ModelFile file = OpenModel(model);
+  Study study(file);
+  const absl::StatusOr<int64_t> now = study.PeakBytes(workload);
+  ASSERT_TRUE(now.ok()) << now.status();
+  PlanRequest request;
+  request.budget_bytes = *now * 9 / 10;
+  request.budget_line = BudgetLine::kLive;
+  const absl::StatusOr<PlanAnswer> answer = PlanModel(study, workload, request);
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->baseline.peak_bytes, *now);
+  const ModulePlan* const chosen = Chosen(*answer);
+  ASSERT_NE(chosen, nullptr);
+  ASSERT_FALSE(chosen->segments.empty());
+  const std::vector<std::string> split = PathsOf(answer->spread->split);
+  for (const PlannedSegment& planned : chosen->segments) {
+    EXPECT_TRUE(KeepsHooks(planned.segment, split));
+    workload.run.segments.push_back(planned.segment);
+  }
+  const absl::StatusOr<Shared<RunFigures>> figures = study.Figures(workload);
+  ASSERT_TRUE(figures.ok()) << figures.status();
+  EXPECT_EQ(chosen->measured.peak_bytes, (*figures)->peak_bytes);
+  EXPECT_EQ(chosen->measured.device_bytes, (*figures)->device_bytes);
+}
+
+TEST(PlanRanks, OfSplitTensorsHoldForTheRank) {
+  Workload workload = TrainingAt(8);
+  workload.bindings.dims["seq"] = 128;
+  workload.layout.tensor.ranks = 2;
+  ExpectPromiseHolds("gpt2_sdpa", workload);
+}
+
+// A second run sums up once more what lies inside its segment; under FSDP it finds its unit gathered.
+TEST(PlanRanks, SecondRunsExchangeWhatTheirSegmentHasInside) {
+  Workload workload = TrainingAt(8);
+  workload.bindings.dims["seq"] = 128;
+  const ModelFile file = OpenModel("gpt2_sdpa");
+  PlanRequest request;
+  request.given = {{.modules = {"m.transformer.h.1"}, .nodes = {}}};
+  const auto received = [&]() -> std::pair<int64_t, int64_t> {
+    Study study(file);
+    const absl::StatusOr<PlanAnswer> answer = PlanModel(study, workload, request);
+    EXPECT_TRUE(answer.ok()) << answer.status();
+    EXPECT_EQ(Chosen(*answer)->method, "given");
+    return {answer->spread->received->without.peer_bytes, answer->spread->received->with.peer_bytes};
+  };
+  workload.layout.data = DataParallel::kFsdp;
+  workload.layout.ranks = 4;
+  const auto [sharded, sharded_with] = received();
+  EXPECT_GT(sharded, 0);
+  EXPECT_EQ(sharded, sharded_with);
+  workload.layout = {};
+  workload.layout.tensor.ranks = 2;
+  const auto [split, split_with] = received();
+  // The block has two sums, each before a dropout whose mask its backward reads. Of two ranks each receives a half
+  // twice.
+  constexpr int64_t kSum = int64_t{8} * 128 * 768 * 4;
+  EXPECT_EQ(split_with - split, 2 * kSum);
+}
+
+TEST(PlanRanks, OfSplitTensorsThatAreShardedToo) {
+  Workload workload = TrainingAt(8);
+  workload.bindings.dims["seq"] = 128;
+  workload.layout.tensor.ranks = 2;
+  workload.layout.data = DataParallel::kFsdp;
+  workload.layout.ranks = 4;
+  ExpectPromiseHolds("gpt2_sdpa", workload);
+}
+
+}  // namespace
+}  // namespace onnx_mem
