@@ -151,6 +151,7 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
   const StepId loss_end = m.recorder().program().steps.next_id();
   if (loss != nullptr) RunBackward(m, loss, gradient);
   if (setting.sends) eager::RunReceivedBackward(m, executor, graph.outputs);
+  tracer.FinishBackward();
   m.SetOrigin(nullptr);
   m.BeginStep(loss != nullptr || setting.sends ? kEndOfBackward : "end of forward");
   result.host_peak_bytes = m.recorder().host_peak_bytes();

@@ -83,6 +83,9 @@ struct NodeTrace {
 struct SavedTrace {
   int32_t node = -1;  // whose forward made this autograd node; -1: the loss
   std::vector<BufferId> buffers;
+  // Its steps in backward: [begin, fits) read all that it saved, [fits, end) fit results to what they are gradients of.
+  // Under checkpointing what it saved is gone by then; without, it stays to the end.
+  StepId begin, fits, end;
 };
 struct StepTrace {
   Enacted enacted;

@@ -28,7 +28,8 @@ void Observe(Machine& m, eager::Executor& executor, std::vector<NodeTrace>& node
       });
 }
 
-std::vector<SavedTrace> SavedByNodes(Machine& m, const FrameworkGraph& graph) {
+// `by`: becomes the autograd nodes, one for each.
+std::vector<SavedTrace> SavedByNodes(Machine& m, const FrameworkGraph& graph, std::vector<int32_t>& by) {
   std::vector<SavedTrace> saved;
   for (int32_t i = 0; i < static_cast<int32_t>(m.num_nodes()); ++i) {
     const eager::AutogradNode& node = m.node(i);
@@ -38,7 +39,9 @@ std::vector<SavedTrace> SavedByNodes(Machine& m, const FrameworkGraph& graph) {
       if (entry.tensor != nullptr && entry.tensor->storage != nullptr)
         trace.buffers.push_back(entry.tensor->storage->buffer);
     }
-    if (trace.node >= 0 || !trace.buffers.empty()) saved.push_back(std::move(trace));
+    if (trace.node < 0 && trace.buffers.empty()) continue;
+    saved.push_back(std::move(trace));
+    by.push_back(i);
   }
   return saved;
 }
@@ -59,7 +62,16 @@ void StepTracer::Finish() {
     if (executor_.value(id) != nullptr) calls_.calls().MarkLeaving(executor_.value(id));
   }
   trace_->calls = calls_.calls().region();
-  trace_->saved = SavedByNodes(m_, graph);
+  trace_->saved = SavedByNodes(m_, graph, saved_by_);
+}
+
+void StepTracer::FinishBackward() {
+  for (size_t i = 0; i < saved_by_.size(); ++i) {
+    const eager::AutogradNode& node = m_.node(saved_by_[i]);
+    trace_->saved[i].begin = node.begin;
+    trace_->saved[i].fits = node.fits;
+    trace_->saved[i].end = node.end;
+  }
 }
 
 }  // namespace onnx_mem

@@ -2,6 +2,9 @@
 #ifndef ONNX_MEM_ANALYZER_ANALYSIS_STEP_TRACER_H_
 #define ONNX_MEM_ANALYZER_ANALYSIS_STEP_TRACER_H_
 
+#include <cstdint>
+#include <vector>
+
 #include "analyzer/analysis/enact.h"
 #include "analyzer/eager/engine/executor.h"
 #include "analyzer/eager/engine/machine.h"
@@ -15,12 +18,15 @@ class StepTracer {
   StepTracer(eager::Machine& machine, eager::Executor& executor, StepTrace* trace);
   // Behind the loss, before the backward.
   void Finish();
+  // Behind the backward.
+  void FinishBackward();
 
  private:
   eager::Machine& m_;
   eager::Executor& executor_;
   StepTrace* trace_;
   eager::CallTracer calls_;
+  std::vector<int32_t> saved_by_;  // autograd nodes of trace_->saved
 };
 
 }  // namespace onnx_mem

@@ -44,8 +44,9 @@ class AnswerProof {
       ASSIGN_OR_RETURN(bound, prover.BoundFor({limit, schedules, seconds, kProofIterations}));
     }
     if (bound.infeasible && !bound.why.empty()) answer.minimum_why = bound.why;
-    FillBound(bound, answer);
-    if (exact_.has_bound()) FillClassBound(limit, bound.cost, answer);  // what is alive is less than what is handed out
+    RETURN_IF_ERROR(FillBound(bound, answer));
+    // What is alive is less than what is handed out.
+    if (exact_.has_bound()) RETURN_IF_ERROR(FillClassBound(limit, bound.cost, answer));
     if (!answer.chosen) FillStatus(bound, /*below_minimum=*/limit < prover.minimum().bytes, answer);
     return absl::OkStatus();
   }
@@ -60,7 +61,7 @@ class AnswerProof {
     return cost > bound ? static_cast<double>(cost - bound) / (accountant_.StepCost() + static_cast<double>(cost)) : 0;
   }
 
-  void FillBound(const ProvenBound& bound, PlanAnswer& answer) const {
+  absl::Status FillBound(const ProvenBound& bound, PlanAnswer& answer) const {
     const bool time = request_.cost_line == CostLine::kTime;
     (time ? answer.lower_bound_recompute_ns : answer.lower_bound_recompute_flops) = bound.cost;
     if (bound.best) {
@@ -70,17 +71,28 @@ class AnswerProof {
       answer.any_schedule->slowdown = static_cast<double>(bound.best->cost) / accountant_.StepCost();
       answer.any_schedule->optimal = bound.best->optimal;
     }
-    if (!answer.chosen) return;
-    const auto cost = CostOn(request_.cost_line, answer.plans[*answer.chosen].measured);
+    if (!answer.chosen) return absl::OkStatus();
+    const ModulePlan& chosen = answer.plans[*answer.chosen];
+    const int64_t cost = CostOn(request_.cost_line, chosen.measured);
+    if ((bound.infeasible || cost < bound.cost) && !accountant_.HasOwnSegments())
+      return Wrong(chosen, bound.infeasible ? std::nullopt : std::optional(bound.cost));
     answer.optimal = cost == bound.cost;
     answer.gap = GapOf(cost, bound.cost);
     if (answer.optimal) answer.optimal_class = kAnySchedule;
+    return absl::OkStatus();
+  }
+
+  // A plan that costs less than is proven shows that the proof is wrong, which is a bug and no gap of 0.
+  absl::Status Wrong(const ModulePlan& plan, std::optional<int64_t> bound) const {
+    return absl::InternalError(absl::StrCat("the plan \"", plan.label, "\" costs ",
+                                            CostOn(request_.cost_line, plan.measured), ", but at least ",
+                                            bound ? absl::StrCat(*bound) : "infinity", " is proven"));
   }
 
   // `any_cost`: no schedule of any kind costs less, so no set of segments does. The class's own bound takes what each
   // range frees at most for free of all others, which is weak where neighbours hold the same; this one knows no calls
   // of checkpoint, which is weak where they cost much.
-  void FillClassBound(int64_t live_limit, int64_t any_cost, PlanAnswer& answer) const {
+  absl::Status FillClassBound(int64_t live_limit, int64_t any_cost, PlanAnswer& answer) const {
     ClassBound& in_class = answer.class_bound.emplace();
     in_class.name = absl::StrCat(std::string(NameOf(request_.granularity)), "-level segments");
     in_class.candidates = exact_.candidates();
@@ -95,13 +107,35 @@ class AnswerProof {
     for (PlanAnswer::MethodResult& method_result : answer.method_results) {
       if (method_result.cost) method_result.gap = GapOf(*method_result.cost, in_class.cost.value_or(0));
     }
-    if (!answer.chosen) return;
-    const auto cost = CostOn(request_.cost_line, answer.plans[*answer.chosen].measured);
-    in_class.cost = std::min(in_class.cost.value_or(cost), cost);
+    return answer.chosen ? FillGap(answer.plans[*answer.chosen], in_class, answer) : absl::OkStatus();
+  }
+
+  // Each of its segments is a candidate; where calls are kept one by one, whatever it keeps.
+  bool IsOfClass(const ModulePlan& plan) const {
+    const bool any_keep = request_.granularity == Granularity::kCall;
+    const auto is_candidate = [&](const PlannedSegment& planned) {
+      const Segment& segment = planned.segment;
+      return std::any_of(exact_.list().begin(), exact_.list().end(), [&](const Candidate& candidate) {
+        const Segment& other = candidate.segment;
+        const bool keeps = any_keep || (segment.keep == other.keep && !segment.by_call());
+        return keeps && segment.modules == other.modules && segment.nodes == other.nodes;
+      });
+    };
+    return std::all_of(plan.segments.begin(), plan.segments.end(), is_candidate);
+  }
+
+  // A plan of another class (given, or of longer segments) may cost less than is proven of this one.
+  absl::Status FillGap(const ModulePlan& chosen, ClassBound& in_class, PlanAnswer& answer) const {
+    const int64_t cost = CostOn(request_.cost_line, chosen.measured);
+    if (!in_class.cost || cost < *in_class.cost) {
+      if (IsOfClass(chosen)) return Wrong(chosen, in_class.cost);
+      in_class.cost = cost;
+    }
     in_class.gap = GapOf(cost, *in_class.cost);
-    if (answer.optimal || cost > *in_class.cost) return;
+    if (answer.optimal || cost > *in_class.cost) return absl::OkStatus();
     answer.optimal = true;
     answer.optimal_class = in_class.name;
+    return absl::OkStatus();
   }
 
   // The bounds are of second runs. Of what moves to the host only this is proven: it is back where it is needed.

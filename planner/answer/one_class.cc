@@ -110,12 +110,14 @@ class ModelPlanner {
   // Without those that overlap what the user's code checkpoints already, cross units of FSDP, or end where a module is
   // split.
   absl::StatusOr<CandidateSet> OfThePlans(CandidateSet set) const {
-    ASSIGN_OR_RETURN(const std::vector<eager::NodeRange> own,
+    ASSIGN_OR_RETURN(const std::vector<eager::NodeRange> ranges,
                      SegmentRanges(accountant_.lowered().graph, accountant_.workload().run));
+    std::vector<NodeSpan> own(ranges.begin(), ranges.end());
+    for (const CheckpointCall& call : accountant_.lowered().checkpointed) own.push_back(call.span);
     std::erase_if(set.list, [&](const Candidate& c) {
       return !KeepsUnits(c.segment, request_.units) || !KeepsHooks(c.segment, request_.split) ||
              std::any_of(own.begin(), own.end(),
-                         [&](const auto& range) { return range.first <= c.last && c.first <= range.last; });
+                         [&](const NodeSpan& span) { return span.first <= c.last && c.first <= span.last; });
     });
     return set;
   }

@@ -23,6 +23,27 @@ OptionLimits CornersFor(size_t ranges) {
   return {.corners = corners, .few_corners = std::max<size_t>(2, corners / 8)};
 }
 
+// Nodes that a record has as one call and that are many: autograd saves results of theirs that are no output of the
+// call, so that no plan can name them. A layer of an LSTM is one.
+std::set<int32_t> NodesOfManyCalls(const RegionCalls& calls) {
+  std::set<int32_t> nodes;
+  for (const SavedStorage& saved : calls.saved) {
+    const RegionStorage& storage = calls.storages[Index(saved.what.storage)];
+    if (storage.maker < 0) continue;
+    const RegionCall& maker = calls.calls[Index(storage.maker)];
+    if (maker.outputs[Index(storage.output)] != saved.what.storage) nodes.insert(maker.node);
+  }
+  return nodes;
+}
+
+std::vector<Candidate> Without(const std::set<int32_t>& nodes, std::vector<Candidate> ranges) {
+  std::erase_if(ranges, [&](const Candidate& range) {
+    const auto next = nodes.lower_bound(range.first);
+    return next != nodes.end() && *next <= range.last;
+  });
+  return ranges;
+}
+
 }  // namespace
 
 std::vector<Candidate> RangesOfClass(const Lowered& lowered, const CandidateSet& modules) {
@@ -49,7 +70,8 @@ std::vector<Candidate> RangesOfClass(const Lowered& lowered, const CandidateSet&
 std::optional<CallClass> FindCallClass(const Accountant& accountant, const StepTrace& trace,
                                        const LimitsOfRanges& limits_of, const CandidateSet& modules, CostLine line) {
   if (!modules.by_module || trace.calls.calls.empty()) return std::nullopt;
-  const std::vector<Candidate> ranges = RangesOfClass(accountant.lowered(), modules);
+  const std::vector<Candidate> ranges =
+      Without(NodesOfManyCalls(trace.calls), RangesOfClass(accountant.lowered(), modules));
   const std::optional<SegmentLimits> base = limits_of(ranges);
   if (!base) return std::nullopt;
   RegionCalls calls = trace.calls;

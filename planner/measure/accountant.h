@@ -48,7 +48,11 @@ class Accountant {
   int64_t work() const { return work_; }  // enactments; a replay of the allocator counts as several
   void CountEnactment() { ++work_; }      // of a plan that is known without one
   double StepFlops() const;               // forward and backward, without recomputation
-  // What the workload's own checkpoints recompute, in what recomputation costs.
+  // The step has checkpoints without any plan: those of the workload, and calls that the recorded code made.
+  bool HasOwnSegments() const {
+    return !workload_.run.segments.empty() || !workload_.run.checkpointed.empty() || !lowered_->checkpointed.empty();
+  }
+  // What they recompute, in what recomputation costs.
   int64_t OwnRecompute() const {
     return cost_line_ == CostLine::kFlops ? baseline_->recompute_flops : baseline_recompute_ns_;
   }

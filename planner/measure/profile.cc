@@ -154,7 +154,8 @@ class Profiler {
   absl::Status Fill(size_t i) {
     const Candidate& candidate = set_.list[i];
     std::string looks = LooksOf(accountant_.lowered().graph, candidate);
-    if (HasOwnSegments()) absl::StrAppend(&looks, "#", i);
+    // No plan may touch segments that the user's code has already.
+    if (accountant_.HasOwnSegments()) absl::StrAppend(&looks, "#", i);
     const auto [alike, is_new] = alike_.emplace(std::move(looks), i);
     if (!is_new) {
       FillFromAlike(i, alike->second);
@@ -168,16 +169,11 @@ class Profiler {
     return absl::OkStatus();
   }
 
-  // Segments of the run itself, which the user's code has already: no plan may touch them.
-  bool HasOwnSegments() const {
-    const Run& run = accountant_.workload().run;
-    return !run.segments.empty() || !run.checkpointed.empty();
-  }
-
   absl::Status FillByEnactment(size_t i) {
     const Candidate& candidate = set_.list[i];
     absl::StatusOr<Enacted> alone = accountant_.Enact({candidate.segment});
-    if (!alone.ok() && HasOwnSegments() && DiagnosticOf(alone.status()).code == Code::kBadPlan) return absl::OkStatus();
+    const bool meets_own = accountant_.HasOwnSegments() && DiagnosticOf(alone.status()).code == Code::kBadPlan;
+    if (!alone.ok() && meets_own) return absl::OkStatus();
     ASSIGN_OR_RETURN(const Enacted enacted, std::move(alone));
     any_enacted_ = true;
     CandidateFigures& figures = figures_[i];

@@ -5,10 +5,8 @@
 #include <numeric>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/strings/string_view.h"
-#include "analyzer/memory/timeline.h"
 #include "planner/measure/index.h"
+#include "planner/measure/traced_live.h"
 #include "planner/measure/traced_nodes.h"
 
 namespace onnx_mem {
@@ -38,18 +36,18 @@ class Limiter {
         nodes_(TraceNodes(trace, graph.nodes.size())),
         own_until_(graph.nodes.size(), -1) {
     FindHeld();
-    FindLive(graph);
+    live_ = LiveInBackward(graph, trace, nodes_, always_bytes_ - uncertain_bytes_);
   }
 
   SegmentLimits Limits(const std::vector<Candidate>& candidates) {
     SegmentLimits limits;
-    limits.loss_live = loss_live_;
+    limits.loss_live = live_.loss;
     limits.constant_live = ForwardFloor();
     for (const Candidate& c : candidates) {
       saves_.push_back(false);
       limits.ranges.push_back(RangeOf(c));
     }
-    std::vector<int64_t> first = first_live_, later = later_live_;
+    std::vector<int64_t> first = live_.first, later = live_.later;
     for (const HeldBuffer& held : held_) LetGoLate(held, candidates, first, later, limits);
     HoldInputs(candidates, limits);
     for (int32_t n = 0; n < count_; ++n) limits.node_live.push_back(std::max(first[Index(n)], later[Index(n)]));
@@ -58,7 +56,8 @@ class Limiter {
 
  private:
   // Storages that a node saves without reading or making them (a weight cast once for all) could be freed by ranges
-  // together that none frees alone: they count as not there at all.
+  // together that none frees alone, and those of a node that backward never comes to are made by no second run that
+  // skips what nobody reads: they count as not there at all.
   void FindHeld() {
     std::vector<int32_t> entry_of(program_.buffers.size(), -1);
     std::vector<std::pair<BufferId, HeldBuffer>> held;
@@ -77,6 +76,7 @@ class Limiter {
         entry.maker = made_by;
         entry.begin = program_.buffers[id].begin.value();
         entry.savers.push_back(by);
+        if (!saved.begin.valid()) entry.maker = kNever;
         if (by == made_by) own_until_[Index(by)] = std::max(own_until_[Index(by)], entry.begin);
         if (by == count_ || by == made_by) continue;
         const std::vector<BufferId>& read = nodes_.reads[Index(by)];
@@ -94,32 +94,6 @@ class Limiter {
       held_.push_back(std::move(entry));
     }
     std::sort(held_.begin(), held_.end(), [](const HeldBuffer& a, const HeldBuffer& b) { return a.maker < b.maker; });
-  }
-
-  // By node: alive when its backward begins, and most alive at its later steps, when it may have released what it
-  // saved. Steps that name no node, or one of several, count for none.
-  void FindLive(const FrameworkGraph& graph) {
-    absl::flat_hash_map<absl::string_view, int32_t> node_of;
-    node_of.reserve(Index(count_));
-    for (int32_t i = 0; i < count_; ++i) {
-      const auto [entry, is_new] = node_of.emplace(graph.nodes[NodeId(i)].name, i);
-      if (!is_new) entry->second = -1;
-    }
-    const Timeline timeline = ComputeTimeline(program_);
-    first_live_.assign(Index(count_), 0);
-    later_live_.assign(Index(count_), 0);
-    for (StepId id(0); program_.steps.contains(id); id = StepId(id.value() + 1)) {
-      const Step& step = program_.steps[id];
-      const int64_t live = timeline.live_bytes[Index(id.value())] + always_bytes_ - uncertain_bytes_;
-      if (step.phase == Phase::kForward) forward_steps_ = id.value() + 1;
-      if (step.phase == Phase::kLoss) loss_live_ = std::max(loss_live_, live);
-      if (step.phase != Phase::kBackward) continue;
-      const auto node = node_of.find(step.node.str());
-      if (node == node_of.end() || node->second < 0) continue;
-      int64_t& first = first_live_[Index(node->second)];
-      int64_t& later = later_live_[Index(node->second)];
-      first == 0 ? first = live : later = std::max(later, live);
-    }
   }
 
   SegmentLimits::Range RangeOf(const Candidate& c) {
@@ -144,9 +118,9 @@ class Limiter {
     }
     if (runs_again) range.cost += call_cost_;
     // Until the first node that saves has released it, the range holds its inputs.
-    if (first_saver != kNever) range.live_bytes = first_live_[Index(first_saver)];
+    if (first_saver != kNever) range.live_bytes = AgainAtFirst(live_, first_saver);
     for (int32_t n = first_saver; n != kNever && ++n <= c.last;) {
-      range.live_bytes = std::max({range.live_bytes, first_live_[Index(n)], later_live_[Index(n)]});
+      range.live_bytes = std::max(range.live_bytes, AgainAtMost(live_, c.first, n));
     }
     const auto made_before = [](const HeldBuffer& held, int32_t node) { return held.maker < node; };
     auto held = std::lower_bound(held_.begin(), held_.end(), c.first, made_before);
@@ -216,7 +190,7 @@ class Limiter {
         change[Index(end) + 1] -= buffer.bytes;
       }
     }
-    for (int32_t s = 0; s < forward_steps_; ++s) most = std::max(most, live += change[Index(s)]);
+    for (int32_t s = 0; s < live_.forward_steps; ++s) most = std::max(most, live += change[Index(s)]);
     return most;
   }
 
@@ -225,7 +199,7 @@ class Limiter {
     std::vector<std::pair<BufferId, int32_t>> reads;  // by node, then by buffer
     for (const NodeTrace& node : trace_.forward) {
       for (BufferId id : node.reads) {
-        if (program_.buffers[id].end.value() <= forward_steps_) reads.emplace_back(id, node.node);
+        if (program_.buffers[id].end.value() <= live_.forward_steps) reads.emplace_back(id, node.node);
       }
     }
     std::stable_sort(reads.begin(), reads.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -272,14 +246,12 @@ class Limiter {
   int64_t call_cost_;
   int64_t always_bytes_;
   int32_t count_;
-  int32_t forward_steps_ = 0;
   TracedNodes nodes_;
   std::vector<int32_t> own_until_;  // by node: the last step that makes or overwrites what the node itself saves; -1
   std::vector<bool> saves_;         // by candidate: some node of it saves something
   std::vector<HeldBuffer> held_;    // rising makers
   int64_t uncertain_bytes_ = 0;
-  std::vector<int64_t> first_live_, later_live_;
-  int64_t loss_live_ = 0;
+  TracedLive live_;
 };
 
 }  // namespace

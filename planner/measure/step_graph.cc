@@ -118,12 +118,19 @@ class Builder {
     }
   }
 
+  // What a node of several steps makes on its way for autograd alone is gone behind its step under checkpointing.
+  int32_t CertainEnd(int32_t b) const {
+    const std::vector<BufferId>& writes = run(maker_[Index(b)]).writes;
+    const bool returned = std::find(writes.begin(), writes.end(), BufferId(b)) != writes.end();
+    return returned || !Outlives(b) ? buffer(b).end.value() : buffer(b).begin.value() + 1;
+  }
+
   // The most that `buffers` take together in a step of `runs`, which stand in order.
   int64_t MostAlive(const std::vector<int32_t>& runs, const std::vector<int32_t>& buffers) const {
     std::vector<std::pair<int32_t, int64_t>> changes;  // from this step on, so many bytes more
     for (int32_t b : buffers) {
       changes.emplace_back(buffer(b).begin.value(), buffer(b).bytes);
-      changes.emplace_back(buffer(b).end.value(), -buffer(b).bytes);
+      changes.emplace_back(CertainEnd(b), -buffer(b).bytes);
     }
     std::sort(changes.begin(), changes.end());
     int64_t live = 0, most = 0;
@@ -230,50 +237,25 @@ class Builder {
     before_[reader].insert(writer);
   }
 
+  // What an autograd node saved is there for all that its formula does. It is not certain that it is when results are
+  // fitted: then the node has it, but under checkpointing nobody.
   void AddLaterReads() {
-    // The last step at which a buffer is held is the one that read it last.
-    for (int32_t b = 0; b < buffer_count(); ++b) {
-      const int32_t last = std::min(buffer(b).end.value(), step_count()) - 1;
-      if (tensor_[Index(b)].valid() && maker_[Index(b)] >= 0 && last >= first_later_)
-        Read(LaterOp(last), tensor_[Index(b)]);
-    }
-    // A node whose backward is one autograd node needs all that it saved when its backward begins.
-    std::map<int32_t, int> autograd_nodes;
-    for (const SavedTrace& saved : trace_.saved) ++autograd_nodes[saved.node];
-    const std::map<std::string, int32_t> first_step = FirstBackwardSteps();
+    std::vector<int32_t> last(Index(buffer_count()));  // by buffer: the step that read it last
+    for (int32_t b = 0; b < buffer_count(); ++b) last[Index(b)] = std::min(buffer(b).end.value(), step_count()) - 1;
     for (const SavedTrace& saved : trace_.saved) {
-      if (saved.node < 0 || autograd_nodes[saved.node] != 1) continue;
-      const auto step = first_step.find(NameOfNode(saved.node));
-      if (step == first_step.end() || step->second < 0) continue;
+      const bool computes = saved.begin < saved.fits;
       for (BufferId b : saved.buffers) {
-        const bool alive = buffer(b.value()).end.value() > step->second;
-        if (alive && maker_[Index(b.value())] >= 0 && tensor_[Index(b.value())].valid()) {
-          Read(LaterOp(step->second), tensor_[Index(b.value())]);
-        }
+        int32_t& at = last[Index(b.value())];
+        if (at >= saved.fits.value() && at < saved.end.value()) at = computes ? saved.fits.value() - 1 : -1;
+        if (computes && buffer(b.value()).end > saved.begin) AddLaterRead(saved.begin.value(), b.value());
       }
     }
+    for (int32_t b = 0; b < buffer_count(); ++b) AddLaterRead(last[Index(b)], b);
   }
 
-  // File node of a lowered node, as steps name it; "" where another lowered node has the same.
-  std::string NameOfNode(int32_t node) const {
-    const auto name = name_of_node_.find(node);
-    return name == name_of_node_.end() ? "" : name->second;
-  }
-
-  std::map<std::string, int32_t> FirstBackwardSteps() {
-    std::map<std::string, int> users;
-    for (const NodeTrace& node : trace_.forward) {
-      if (node.begin == node.end) continue;
-      const std::string& name = program_.steps[node.begin].node;
-      ++users[name];
-      name_of_node_[node.node] = name;
-    }
-    std::map<std::string, int32_t> first;
-    for (int32_t s = first_later_; s < step_count(); ++s) {
-      const Step& step = program_.steps[StepId(s)];
-      if (step.phase == Phase::kBackward && !step.node.empty() && users[step.node] == 1) first.emplace(step.node, s);
-    }
-    return first;
+  void AddLaterRead(int32_t step, int32_t b) {
+    if (step >= first_later_ && maker_[Index(b)] >= 0 && tensor_[Index(b)].valid())
+      Read(LaterOp(step), tensor_[Index(b)]);
   }
 
   const StepTrace& trace_;
@@ -287,7 +269,6 @@ class Builder {
   std::vector<StepOpId> op_of_group_;
   std::map<int32_t, int32_t> overwritten_at_;  // buffer: last run that writes over it
   std::map<StepOpId, std::set<StepOpId>> before_;
-  std::map<int32_t, std::string> name_of_node_;
 };
 
 }  // namespace

@@ -124,18 +124,25 @@ int64_t OptimizerPeak(const MemoryProgram& steady) {
   return peak;
 }
 
+// What the step's own code checkpoints is one of the schedules that the graph allows.
+absl::StatusOr<StepTrace> TraceWithoutSegments(const Lowered& lowered, Run run) {
+  run.segments.clear();
+  run.checkpointed.clear();
+  if (lowered.checkpointed.empty()) return TraceStep(lowered, run);
+  Lowered without = lowered;
+  without.checkpointed.clear();
+  return TraceStep(without, run);
+}
+
 }  // namespace
 
 absl::StatusOr<Prover> Prover::Create(const Accountant& accountant, CostLine cost_line, BudgetLine line,
                                       bool any_schedule) {
   Prover prover;
   prover.accountant_ = &accountant;
-  // What the step's own code checkpoints is one of the schedules that the graph allows.
-  Run run = accountant.workload().run;
-  prover.own_segments_ = !run.segments.empty() || !run.checkpointed.empty();
-  run.segments.clear();
-  run.checkpointed.clear();
-  ASSIGN_OR_RETURN(prover.trace_, TraceStep(accountant.lowered(), run));
+  const Run& run = accountant.workload().run;
+  prover.own_segments_ = accountant.HasOwnSegments();
+  ASSIGN_OR_RETURN(prover.trace_, TraceWithoutSegments(accountant.lowered(), run));
   prover.always_bytes_ = accountant.optimizer_state_bytes();
   if (run.accumulate > 1) prover.always_bytes_ += KeepGradients(prover.trace_.enacted.program);
   prover.cost_line_ = cost_line;

@@ -11,6 +11,7 @@
 #include "planner/measure/plan.h"
 #include "planner/search/cheapest_first.h"
 #include "planner/search/proof.h"
+#include "tests/planner/random_set.h"
 
 namespace onnx_mem {
 namespace {
@@ -137,27 +138,17 @@ struct SegmentCase {
   int64_t batch;
   bool exact = true;  // every set's peak is that of its limits
   std::vector<std::pair<std::string, int64_t>> dims = {};
+  bool exact_time = true;  // and its time
 };
-const SegmentCase kCases[] = {
-    {"resnet18.train.ts.op17.onnx", 32},           {"unet_seg.train.ts.op17.onnx", 4},
-    {"mobilenet_v2.train.ts.op17.onnx", 16},       {"vit_b_16.train.ts.op17.onnx", 8},
-    {"resnet50.train.dynamo.op18.noopt.onnx", 16}, {"vgg16.train.ts.op17.onnx", 16},
-    {"resnet18.train.ts.op17.chain.onnx", 16},     {"gpt2_sdpa.train.ts.op17.onnx", 8, false, {{"seq", 128}}}};
-
-// Random disjoint candidates, in order of their nodes.
-std::vector<int32_t> RandomSet(std::mt19937& random, const std::vector<Candidate>& candidates, unsigned share) {
-  std::vector<int32_t> order(candidates.size()), set;
-  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int32_t>(i);
-  std::shuffle(order.begin(), order.end(), random);
-  for (int32_t c : order) {
-    const Candidate& candidate = candidates[static_cast<size_t>(c)];
-    const bool free = std::none_of(set.begin(), set.end(), [&](int32_t other) {
-      return candidates[static_cast<size_t>(other)].Overlaps(candidate);
-    });
-    if (free && random() % 100 < share) set.push_back(c);
-  }
-  return set;
-}
+const SegmentCase kCases[] = {{"resnet18.train.ts.op17.onnx", 32},
+                              {"unet_seg.train.ts.op17.onnx", 4},
+                              {"mobilenet_v2.train.ts.op17.onnx", 16},
+                              {"vit_b_16.train.ts.op17.onnx", 8},
+                              {"resnet50.train.dynamo.op18.noopt.onnx", 16},
+                              {"vgg16.train.ts.op17.onnx", 16},
+                              {"resnet18.train.ts.op17.chain.onnx", 16},
+                              {"gpt2_sdpa.train.ts.op17.onnx", 8, false, {{"seq", 128}}},
+                              {"bert_base.train.ts.op17.onnx", 8, false, {{"seq", 256}}, false}};
 
 TEST(SegmentBound, NoEnactedSetIsBetterThanItsLimits) {
   std::mt19937 random(1);
@@ -242,7 +233,9 @@ TEST(SegmentBound, NoEnactedSetTakesLessTimeThanItsLimits) {
       EXPECT_LE(cost, enacted_cost) << "first of the set: " << (set.empty() ? -1 : set.front());
       same += cost == enacted_cost;
     }
-    EXPECT_EQ(same, sets.size());
+    if (c.exact_time) {
+      EXPECT_EQ(same, sets.size());
+    }
   }
 }
 

@@ -78,6 +78,8 @@ class Engine {
 
   TensorRefs Evaluate(AutogradNode& node, const InputBuffer& grads) {
     Backward backward(m_, node, grads);
+    const auto next_step = [&] { return m_.recorder().program().steps.next_id(); };
+    node.begin = next_step();
     bool any = false;
     for (const TensorRef& grad : grads) any = any || grad != nullptr;
     if (any && node.formula) {
@@ -92,11 +94,13 @@ class Engine {
       m_.Drop(node.saved);
     }
     TensorRefs results = std::move(backward.results());
+    node.fits = next_step();
     for (size_t i = 0; i < results.size(); ++i) {
       if (results[i] == nullptr || node.edges[i].node < 0) continue;
       Validate(node.edges[i], results[i]);
       NameGradient(node.edges[i], *results[i]);
     }
+    node.end = next_step();
     return results;
   }
 

@@ -56,6 +56,9 @@ struct AutogradNode {
   TensorRef parameter;               // of an accumulation node
   std::weak_ptr<const void> share;   // in this node, of those that hold it
   std::unique_ptr<TensorMeta> view;  // of a CopySlices node: what its operator wrote over (copy_slices.h)
+  // Steps of its turn, once it had one: the formula's [begin, fits), then [fits, end) that fit results to what they are
+  // gradients of. What a hook took is gone by then.
+  StepId begin, fits, end;
 
   // Accumulation nodes come before everything else, others last made first.
   int64_t Priority(int32_t index) const { return parameter != nullptr ? std::numeric_limits<int64_t>::max() : index; }

@@ -23,7 +23,7 @@ struct StopRecomputation {};
 class Checkpoint : public SpanHook, public Packed, public std::enable_shared_from_this<Checkpoint> {
  public:
   Checkpoint(Executor& executor, NodeRange range)
-      : executor_(executor), m_(executor.machine()), range_(std::move(range)) {
+      : executor_(executor), m_(executor.machine()), range_(std::move(range)), autocast_(m_.autocast()) {
     if (!range_.keep.empty() || range_.by_call()) selected_.emplace(m_, executor.lowered(), range_);
   }
 
@@ -76,7 +76,7 @@ class Checkpoint : public SpanHook, public Packed, public std::enable_shared_fro
 
  private:
   void RunAgain() {
-    const SecondRun second(m_, this);
+    const SecondRun second(m_, this, autocast_);
     running_again_ = true;
     if (selected_) selected_->StartAgain();
     try {
@@ -98,6 +98,7 @@ class Checkpoint : public SpanHook, public Packed, public std::enable_shared_fro
   Executor& executor_;
   Machine& m_;
   const NodeRange range_;
+  const std::optional<DType> autocast_;      // of the call
   int32_t slots_ = 0;                        // tensors that the forward would have saved
   absl::flat_hash_set<int32_t> dead_slots_;  // whose node was gone before the second run
   bool recomputed_ = false;

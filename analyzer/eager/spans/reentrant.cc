@@ -39,6 +39,7 @@ struct ReentrantCall {
   TensorIds arguments;
   TensorIds results;
   Values others;  // that the function reads beside its arguments, held by it
+  std::optional<DType> autocast;
 
   void RunBackward(Backward& b) const;
 };
@@ -54,7 +55,7 @@ void ReentrantCall::RunBackward(Backward& b) const {
   }
   const size_t first_node = m.num_nodes();
   {
-    const SecondRun second(m, /*hook=*/nullptr);
+    const SecondRun second(m, /*hook=*/nullptr, autocast);
     values = executor.RunAgain(span, std::move(values));
   }
   std::vector<std::pair<TensorRef, TensorRef>> roots;  // and their gradients
@@ -73,7 +74,8 @@ void ReentrantCall::RunBackward(Backward& b) const {
 class Reentrant : public SpanHook {
  public:
   Reentrant(Executor& executor, const NodeRange& range)
-      : m_(executor.machine()), call_{executor, range, range.arguments, ResultsOf(executor.lowered(), range), {}} {}
+      : m_(executor.machine()),
+        call_{executor, range, range.arguments, ResultsOf(executor.lowered(), range), {}, m_.autocast()} {}
 
   void Before(const NameFrame& frame) override {
     for (TensorId id : call_.arguments) arguments_.push_back(frame.read(id));
