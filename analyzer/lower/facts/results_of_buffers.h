@@ -1,4 +1,4 @@
-// What an exporter computed of buffers, told from what it computed of parameters.
+// What an exporter computed of buffers, apart from what it computed of parameters.
 #ifndef ONNX_MEM_ANALYZER_LOWER_FACTS_RESULTS_OF_BUFFERS_H_
 #define ONNX_MEM_ANALYZER_LOWER_FACTS_RESULTS_OF_BUFFERS_H_
 
