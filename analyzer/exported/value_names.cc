@@ -15,6 +15,19 @@ bool IsNumber(std::string_view s) {
   return !s.empty() && std::all_of(s.begin(), s.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+// "const_3_cast": a number in a function of onnxscript's library, cast to the type of what it meets (CastLike).
+bool IsCastConstant(std::string_view name) {
+  constexpr std::string_view kHead = "const_", kCast = "cast";
+  if (!name.starts_with(kHead)) return false;
+  name.remove_prefix(kHead.size());
+  if (const size_t end = name.find('_'); end != std::string_view::npos && IsNumber(name.substr(0, end))) {
+    name.remove_prefix(end + 1);
+  }
+  if (!name.starts_with(kCast)) return false;
+  name.remove_prefix(kCast.size());
+  return name.empty() || (name[0] == '_' && IsNumber(name.substr(1)));
+}
+
 // "n17", "a8f3c9": no word, no path.
 bool IsOpaque(std::string_view name) {
   const auto is_digit = [](unsigned char c) { return absl::ascii_isdigit(c); };
@@ -32,7 +45,7 @@ bool IsExporterName(std::string_view name) {
     const std::string_view rest = name.substr(prefix.size());
     if (rest.empty() || IsNumber(rest) || rest[0] == '_') return true;
   }
-  return false;
+  return IsCastConstant(name);
 }
 
 bool IsTorchExporterName(std::string_view name) {

@@ -13,6 +13,7 @@
 #include "analyzer/lower/draft/dtype_change.h"
 #include "analyzer/lower/facts/parameter_paths.h"
 #include "analyzer/lower/facts/parameters.h"
+#include "analyzer/lower/facts/results_of_buffers.h"
 #include "analyzer/lower/facts/scopes.h"
 #include "analyzer/lower/operators/ops.h"
 #include "analyzer/lower/operators/residence.h"
@@ -85,6 +86,14 @@ void ApplyRewrites(Lowering& lowering, std::span<const Rewrite> rewrites, Lowere
   }
 }
 
+// They were taken for weights by what reads them.
+void SettleResultsOfBuffers(const LostTensors& lost, Lowering& lowering) {
+  if (!lost.unknown.empty()) return;
+  for (TensorId id : ResultsOfBuffers(lowering.source)) {
+    if (lowering.draft.kind(id) == TensorKind::kParameter) lowering.draft.SetKind(id, TensorKind::kBuffer);
+  }
+}
+
 // Graph outputs that no node makes (a stored tensor handed out as it is) still have to be something.
 void SettleOutputs(Lowering& lowering) {
   for (TensorId id : lowering.source.outputs) {
@@ -145,6 +154,7 @@ absl::StatusOr<Lowered> Lower(const Source& source, const Run& run, std::span<co
   if (draft.has_opaque_names()) lowering.diagnostics.push_back(OpaqueNames(graph));
   Lowered lowered;
   draft.RemoveUnread();
+  SettleResultsOfBuffers(source.lost, lowering);
   ApplyRewrites(lowering, rewrites, lowered);
   SettleOutputs(lowering);
   absl::StatusOr<int64_t> in_place = MarkInPlace(draft, run);

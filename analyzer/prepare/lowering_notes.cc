@@ -91,8 +91,10 @@ void ReportUnreadBuffers(const LostTensors& lost, const ProgramSignature& signat
        static_cast<int64_t>(lost.unread_buffers.size()),
        absl::StrCat(lost.unread_buffers.size(), " buffers of the module are not in the file, and are not counted"),
        {absl::StrCat("what: ", Named(lost.unread_buffers)),
-        absl::StrCat("why: the exporter computed on them and kept what came out. They take at most about ",
-                     FormatBytes(lowered.unread_buffer_bytes), ", which the range has")},
+        absl::StrCat(
+            "why: forward does not read them (what it writes of them is an output), or the exporter computed on "
+            "them and kept what came out. They take at most about ",
+            FormatBytes(lowered.unread_buffer_bytes), ", which the range has")},
        lowered.unread_buffer_bytes});
 }
 

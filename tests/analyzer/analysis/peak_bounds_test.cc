@@ -8,10 +8,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "analyzer/assume/table/margins.h"
 #include "analyzer/memory/timeline.h"
 #include "analyzer/runtimes/figures.h"
 #include "analyzer/study/study.h"
+#include "tests/analyzer/analysis/bounded.h"
 #include "tests/graph_text.h"
 
 namespace onnx_mem {
@@ -31,37 +31,6 @@ constexpr char kLanguageModel[] = R"(g (int64[2,8] ids) => (float[2,8,2000] y)
     { e = Gather(table, ids)
       h = Tanh(e)
       y = MatMul(h, w) })";
-
-struct Bounded {
-  int64_t peak_bytes = 0;
-  PeakBounds bounds;  // without the margin
-  PeakBounds all;
-  std::vector<Diagnostic> diagnostics;
-};
-
-// What no export shows is in every interval. The tests are of the other rows.
-PeakBounds WithoutMargin(const PeakBounds& bounds, int64_t peak_bytes, const Margin& margin) {
-  return {bounds.low_bytes + peak_bytes / 100 * margin.less_percent,
-          bounds.high_bytes - peak_bytes / 100 * margin.more_percent};
-}
-
-Bounded BoundsIn(Graph graph, const Workload& workload = {}, const std::vector<Diagnostic>& found = {}) {
-  absl::StatusOr<Lowered> lowered = Prepare(graph, workload.run);
-  EXPECT_TRUE(lowered.ok()) << lowered.status();
-  absl::StatusOr<Enacted> enacted = EnactLowered(*lowered, workload.run);
-  EXPECT_TRUE(enacted.ok()) << enacted.status();
-  Bounded bounded{
-      .peak_bytes = *TrainingPeak(*enacted, workload), .bounds = {}, .all = {}, .diagnostics = enacted->diagnostics};
-  bounded.diagnostics.insert(bounded.diagnostics.end(), found.begin(), found.end());
-  absl::StatusOr<PeakBounds> bounds = BoundRun(
-      *lowered, workload, {bounded.peak_bytes, true}, [&](const Run& run) { return Prepare(graph, run); },
-      bounded.diagnostics);
-  EXPECT_TRUE(bounds.ok()) << bounds.status();
-  bounded.all = *bounds;
-  bounded.bounds =
-      WithoutMargin(*bounds, bounded.peak_bytes, MarginOf(ListingOf(lowered->assumptions), /*training=*/true));
-  return bounded;
-}
 
 std::string RangeOf(const Bounded& bounded, std::string_view code) {
   for (const Diagnostic& d : bounded.diagnostics) {

@@ -119,6 +119,30 @@ TEST(OpenFacts, ATableThatIsComparedMayBeFixed) {
   EXPECT_TRUE(FreezeLooseTables(lowered));
 }
 
+// [c0, c1, c2, c3], of which code takes numbers: a list of Legendre's coefficients is a buffer, Gaussian mixtures train
+// theirs.
+TEST(OpenFacts, AListOfWhichNumbersAreTakenMayBeFixed) {
+  constexpr char kText[] = R"(
+    input x float32 2x3
+    weight c float32 4
+    const first int64 scalar = 0
+    /Gather = Gather(c, first) -> a float32 scalar
+    /Mul = Mul(x, a) -> y float32 2x3
+    output y
+  )";
+  Lowered lowered = LoweredOf(kText);
+  ASSERT_TRUE(FreezeLooseTables(lowered)) << DumpLowered(lowered);
+  ASSERT_EQ(lowered.frozen.size(), 1);
+  EXPECT_EQ(lowered.graph.tensors[*lowered.frozen.begin()].name, "c");
+  Lowered whole = LoweredOf(R"(
+    input x float32 2x4
+    weight c float32 4
+    /Mul = Mul(x, c) -> y float32 2x4
+    output y
+  )");
+  EXPECT_FALSE(FreezeLooseTables(whole)) << "a scale";
+}
+
 // x * (x > 0): TorchScript's exporter casts the truth values right before the product, which the framework does not.
 TEST(OpenFacts, ACastBeforeAProductMayBeAPromotion) {
   constexpr char kText[] = R"(

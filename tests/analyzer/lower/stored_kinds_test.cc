@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "analyzer/exported/value_names.h"
 #include "analyzer/graph/program_signature.h"
 #include "tests/analyzer/lower/graph_text.h"
 
@@ -221,6 +222,47 @@ TEST(StoredKinds, WhatACallGaveIsNoParameter) {
   EXPECT_TRUE(Has(dump(parameters), "parameter type_as")) << "of a scale, for all we know";
   const std::string with_mean = parameters + "c_mean: CONSTANT_TENSOR target='mean'\n";
   EXPECT_TRUE(Has(dump(with_mean), "buffer type_as")) << dump(with_mean);
+}
+
+// 0.5 and 1 in onnxscript's lerp, cast to the type of the weights.
+TEST(StoredKinds, ANumberOfTheExportersLibraryHasANameOfTheExporters) {
+  for (const std::string name : {"const_cast", "const_3_cast", "const_3_cast_2"}) {
+    EXPECT_TRUE(IsExporterName(name)) << name;
+  }
+  for (const std::string name : {"const_castle", "constant_cast", "const_x_cast", "const_3_cast_b"}) {
+    EXPECT_FALSE(IsExporterName(name)) << name;
+  }
+}
+
+// x @ self.directions.T of a buffer beside nn.Linear(4, 3): the file lacks no parameter.
+constexpr std::string_view kProjected = R"(
+    input x float32 2x8x2
+    weight permute float32 2x4
+    weight val_1 float32 4x3
+    node_matmul = MatMul(x, permute) -> matmul float32 2x8x4
+    @ pkg.torch.onnx.fx_node %matmul : [num_users=1] = call_function[target=torch.ops.aten.matmul.default](args = (%x, %permute), kwargs = {})
+    node_linear = MatMul(matmul, val_1) -> linear float32 2x8x3
+    @ pkg.torch.onnx.fx_node %linear : [num_users=1] = call_function[target=torch.ops.aten.linear.default](args = (%matmul, %p_fc_weight), kwargs = {})
+    output linear
+)";
+
+std::string LoweredWith(std::string_view text, std::string_view inputs) {
+  Graph graph = ParseGraph(text);
+  graph.signature = ProgramSignature::Parse(absl::StrCat("# inputs\n", std::string(inputs)));
+  const absl::StatusOr<Lowered> lowered = Lower(graph, onnx_mem::Run());
+  return lowered.ok() ? DumpLowered(*lowered) : std::string(lowered.status().message());
+}
+
+TEST(StoredKinds, WhatWasComputedWhereNoParameterIsMissingIsOfBuffers) {
+  const std::string listed = "p_fc_weight: PARAMETER target='fc.weight'\nb_directions: BUFFER target='directions'\n";
+  const std::string text = LoweredWith(kProjected, listed);
+  EXPECT_FALSE(Has(text, "parameter permute")) << text;
+  EXPECT_TRUE(Has(text, "linear(matmul,")) << text;
+  const std::string lacks = LoweredWith(kProjected, listed + "p_w: PARAMETER target='w'\n");
+  EXPECT_TRUE(Has(lacks, "parameter permute")) << lacks;
+  const std::string tied = LoweredWith(
+      absl::StrReplaceAll(std::string(kProjected), {{"float32 2x4\n", "float32 3x4\n"}, {"2x8x2", "2x8x3"}}), listed);
+  EXPECT_TRUE(Has(tied, "parameter permute")) << "of the layer's sizes: it may be that weight, turned\n" << tied;
 }
 
 }  // namespace

@@ -141,5 +141,22 @@ TEST(TiedWeights, ALargeVocabularyShowsNothing) {
   EXPECT_NE(TiesReportedIn(text).find("maybe-tied"), std::string::npos);
 }
 
+// The exported program names the parameter that the head's call reads: 200 tokens are enough then.
+TEST(TiedWeights, AHeadThatTheProgramCallsTheEmbeddingSharesAtAnySize) {
+  const auto is_tied = [](const std::string& read) {
+    Graph graph = ParseGraph(absl::StrCat(absl::StrReplaceAll(Model(kPlain), {{"2000", "200"}, {"    output y\n", ""}}),
+                                          "    @ pkg.torch.onnx.fx_node %linear : [num_users=1] = "
+                                          "call_function[target=aten.linear.default](args = (%layer_norm, %",
+                                          read, "), kwargs = {})\n    output y\n"));
+    graph.signature = ProgramSignature::Parse(
+        "# inputs\np_embed_weight: PARAMETER target='embed.weight'\np_head_weight: PARAMETER target='head.weight'\n");
+    const absl::StatusOr<Lowered> lowered = Lower(graph, onnx_mem::Run());
+    EXPECT_TRUE(lowered.ok()) << lowered.status();
+    return Has(DumpLowered(*lowered), "linear(h, embed.weight) -> y");
+  };
+  EXPECT_TRUE(is_tied("p_embed_weight"));
+  EXPECT_FALSE(is_tied("p_head_weight"));
+}
+
 }  // namespace
 }  // namespace onnx_mem
