@@ -5,7 +5,7 @@
 
 namespace onnx_mem {
 
-BlockHeap::Rank BlockHeap::RankOf(BlockId id) const {
+BlockRank BlockHeap::RankOf(BlockId id) const {
   const Block& block = blocks_[id];
   return {block.state == BlockState::kUnmapped ? 0 : block.bytes, block.offset_bytes,
           static_cast<int32_t>(sign_ * block.segment), id};
@@ -16,7 +16,7 @@ void BlockHeap::Index(BlockId id) {
   switch (block.state) {
     case BlockState::kFree:
       free_bytes_ += block.bytes;
-      by_size_.insert(RankOf(id));
+      by_size_.Insert(RankOf(id));
       break;
     case BlockState::kUsed: used_bytes_ += block.bytes; break;
     case BlockState::kUnmapped: unmapped_.insert(RankOf(id)); break;
@@ -28,7 +28,7 @@ void BlockHeap::Unindex(BlockId id) {
   switch (block.state) {
     case BlockState::kFree:
       free_bytes_ -= block.bytes;
-      by_size_.erase(RankOf(id));
+      by_size_.Erase(RankOf(id));
       break;
     case BlockState::kUsed: used_bytes_ -= block.bytes; break;
     case BlockState::kUnmapped: unmapped_.erase(RankOf(id)); break;
@@ -61,30 +61,25 @@ void BlockHeap::RemoveSegment(BlockId id) {
 }
 
 BlockId BlockHeap::BestFit(int64_t bytes) const {
-  const auto place = by_size_.lower_bound(Rank{bytes, 0, std::numeric_limits<int32_t>::min(), BlockId()});
-  return place == by_size_.end() ? BlockId() : place->id;
+  const BlockRank* place = by_size_.NotBefore({bytes, 0, std::numeric_limits<int32_t>::min(), BlockId()});
+  return place == nullptr ? BlockId() : place->id;
 }
 
 BlockId BlockHeap::NextLargerFree(BlockId id) const {
-  const auto place = by_size_.upper_bound(RankOf(id));
-  return place == by_size_.end() ? BlockId() : place->id;
+  const BlockRank* place = by_size_.Behind(RankOf(id));
+  return place == nullptr ? BlockId() : place->id;
 }
 
 BlockId BlockHeap::NextSmallerFree(BlockId id) const {
-  auto place = id.valid() ? by_size_.lower_bound(RankOf(id)) : by_size_.end();
-  return place == by_size_.begin() ? BlockId() : (--place)->id;
+  const BlockRank* place = id.valid() ? by_size_.Before(RankOf(id)) : by_size_.Last();
+  return place == nullptr ? BlockId() : place->id;
 }
 
-std::vector<BlockId> BlockHeap::FreeBlocks() const {
-  std::vector<BlockId> ids;
-  ids.reserve(by_size_.size());
-  for (const Rank& place : by_size_) ids.push_back(place.id);
-  return ids;
-}
+std::vector<BlockId> BlockHeap::FreeBlocks() const { return by_size_.Ids(); }
 
 std::vector<BlockId> BlockHeap::UnmappedBlocks() const {
   std::vector<BlockId> ids;
-  for (const Rank& place : unmapped_) ids.push_back(place.id);
+  for (const BlockRank& place : unmapped_) ids.push_back(place.id);
   return ids;
 }
 

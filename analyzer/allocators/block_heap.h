@@ -15,11 +15,10 @@
 
 #include "absl/container/btree_set.h"
 #include "analyzer/allocators/allocator.h"
+#include "analyzer/allocators/block_ranks.h"
 #include "analyzer/graph/ids.h"
 
 namespace onnx_mem {
-
-using BlockId = Id<struct BlockTag>;
 
 enum class BlockState : uint8_t { kFree, kUsed, kUnmapped };
 
@@ -72,20 +71,10 @@ class BlockHeap {
 
   int64_t used_bytes() const { return used_bytes_; }
   int64_t mapped_bytes() const { return used_bytes_ + free_bytes_; }
-  int64_t largest_free_bytes() const { return by_size_.empty() ? 0 : by_size_.rbegin()->bytes; }
+  int64_t largest_free_bytes() const { return by_size_.empty() ? 0 : by_size_.Last()->bytes; }
 
  private:
-  struct Rank {  // of a free block by size, of an unmapped one (bytes = 0) by address
-    int64_t bytes;
-    int64_t offset_bytes;
-    int32_t segment;  // in the order of addresses
-    BlockId id;
-    friend bool operator<(const Rank& a, const Rank& b) {  // no two blocks have one address
-      if (a.bytes != b.bytes) return a.bytes < b.bytes;
-      return a.segment != b.segment ? a.segment < b.segment : a.offset_bytes < b.offset_bytes;
-    }
-  };
-  Rank RankOf(BlockId id) const;
+  BlockRank RankOf(BlockId id) const;
   void Index(BlockId id);
   void Unindex(BlockId id);
   BlockId NewBlock(const Block& block);
@@ -94,9 +83,9 @@ class BlockHeap {
 
   int64_t sign_ = 1;  // of a segment's number, in the order of addresses
   IdVector<BlockId, Block> blocks_;
-  std::vector<BlockId> unused_;    // ids of blocks that were absorbed or removed
-  absl::btree_set<Rank> by_size_;  // free blocks
-  absl::btree_set<Rank> unmapped_;
+  std::vector<BlockId> unused_;  // ids of blocks that were absorbed or removed
+  BlockRanks by_size_;           // free blocks
+  absl::btree_set<BlockRank> unmapped_;
   std::vector<int64_t> segment_bytes_;  // of every segment that ever was
   int64_t used_bytes_ = 0;
   int64_t free_bytes_ = 0;
