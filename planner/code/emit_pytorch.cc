@@ -259,8 +259,7 @@ absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo&
     parts.segments.back().modules = wrapping.segment.modules;
   }
   EmittedCode code;
-  code.text = Header(info, baseline, plan, made_for);
-  Append(code.text, parts.left_out);
+  code.text = absl::StrCat(Header(info, baseline, plan, made_for), parts.left_out);
   Append(code.text, UsageOf(form, made_for.spread.has_value()));
   const std::string wrapper = WrapperOf(lowered);
   absl::StrAppend(&code.text, "EXPORT_WRAPPER = ", Quoted(wrapper.empty() ? "" : wrapper + "."), "\n");

@@ -146,6 +146,15 @@ std::string TrafficWords(const TrafficCost& cost, ByteUnit units) {
                                  ShortTime(cost.host_ns), cost.host_link);
 }
 
+std::string MoreTrafficWords(const ReceivedBytes& received, ByteUnit units) {
+  const TrafficCost &without = received.without, &with = received.with;
+  const int64_t more = with.peer_bytes - without.peer_bytes;
+  if (more == 0) return ", of which the plan adds none";
+  return absl::StrFormat("; the plan's second runs receive %s more a step: %s over %s of %s",
+                         FormatBytesIn(more, units), ShortTime(with.peer_ns - without.peer_ns), with.peer_link,
+                         with.card);
+}
+
 std::string SizeText(const FitPart& fit, bool begins) {
   return absl::StrFormat("%s %d", begins && fit.over == kBatchAxis ? "Batch" : fit.over, fit.size);
 }

@@ -57,6 +57,10 @@ std::string RanksLine(const CardFit::Part& part);
 // "receives 1.26 GiB a step (all-gather 980 MiB, reduce-scatter 310 MiB): 5.6 ms over NVLink 3 of A100 SXM4 40GB".
 std::string TrafficWords(const TrafficCost& cost, ByteUnit units);
 
+// Of a plan: ", of which the plan adds none", "; the plan's second runs receive 24.0 MiB more a step: 105 us over
+// NVLink 3 of A100 SXM4 40GB".
+std::string MoreTrafficWords(const ReceivedBytes& received, ByteUnit units);
+
 // "batch 64", "seq 512": where the question stands. `begins`: a sentence.
 std::string SizeText(const FitPart& fit, bool begins = false);
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "planner/search/curve.h"
+#include "report/analyze/answer.h"
 #include "report/parts/figures.h"
 #include "report/parts/layout.h"
 #include "report/text/text_parts.h"
@@ -172,27 +173,14 @@ std::string NotSearchedText(const PlanPart& part, const Screen& screen) {
                   screen);
 }
 
-namespace {
-
-// ", of which the plan adds none", "; its second runs receive 24.0 MiB more a step: 105 us over NVLink 3".
-std::string MoreTraffic(const SpreadPlan& spread, ByteUnit units) {
-  if (!spread.received) return "";
-  const TrafficCost &without = spread.received->without, &with = spread.received->with;
-  const int64_t more = with.peer_bytes - without.peer_bytes;
-  if (more == 0) return ", of which the plan adds none";
-  return absl::StrFormat("; its second runs receive %s more a step: %s over %s of %s", FormatBytesIn(more, units),
-                         ShortTime(with.peer_ns - without.peer_ns), with.peer_link, with.card);
-}
-
-}  // namespace
-
 std::string RanksText(const PlanPart& part, const Screen& screen) {
   if (!part.answer.spread) return "";
   const SpreadPlan& spread = *part.answer.spread;
   return Sentence(absl::StrCat("Per rank: bytes are those of ", spread.whose,
                                spread.units.empty() ? "" : "; segments lie inside FSDP's units",
                                spread.split.empty() ? "" : "; layers that --tp splits lie inside segments",
-                               "; times are without communication", MoreTraffic(spread, screen.units)),
+                               "; times are without communication",
+                               spread.received ? MoreTrafficWords(*spread.received, screen.units) : ""),
                   screen);
 }
 

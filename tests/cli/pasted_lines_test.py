@@ -71,7 +71,7 @@ SITUATIONS = (
     f"onnx-mem {LENET} --for pytorch --sessions 2",
     f"onnx-mem {LENET} --for onnxruntime --allocator pytorch",
     f"onnx-mem plan {LENET} -b 8 --offload --cost-in flops --budget 99%",
-    f"onnx-mem plan {LENET} -b 8 --tp 2 --budget 99%",
+    f"onnx-mem plan {LENET} -b 8 --pipeline 2 --budget 99%",
     f"onnx-mem plan {RESNET} -b 8 --fsdp 2 --granularity call --budget 80%",
     f"onnx-mem compare {LENET} {RESNET} -b 2 --by op",
     f"onnx-mem {LENET} --freeze nothing_like_it",
