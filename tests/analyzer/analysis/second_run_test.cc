@@ -17,7 +17,7 @@ TEST(SecondRun, EntersAutocastAnew) {
     <float[16,8] w1 = ["location": "none"], float[16] b1 = ["location": "none"],
      float[8,16] w2 = ["location": "none"], float[8] b2 = ["location": "none"]>
     { [fc1] h = Gemm <transB=1> (x, w1, b1)   [act] r = Relu (h)   [fc2] y = Gemm <transB=1> (r, w2, b2) })");
-  Run run;
+  onnx_mem::Run run;
   run.autocast = DType::kBFloat16;
   Segment segment;
   segment.nodes = {"fc1", "act", "fc2"};
