@@ -18,6 +18,15 @@ constexpr double kProofShare = 0.25;
 constexpr double kUnlimitedSeconds = 2.0;
 constexpr int64_t kProofIterations = 300;
 
+// A measured plan that costs less than is proven shows that the proof is wrong: the plan stands, the bound does not.
+Diagnostic BoundWithdrawnNote() {
+  return {.code = Code::kBoundWithdrawn,
+          .severity = Severity::kWarning,
+          .message = "the plan costs less than was proven: no bound is given",
+          .details = {"why: a bug of the proof. The plan and its figures were measured, and hold",
+                      "way out: use the plan; please report the model, or its record"}};
+}
+
 class AnswerProof {
  public:
   AnswerProof(const PlanRequest& request, const Accountant& accountant, const Exact& exact,
@@ -44,9 +53,9 @@ class AnswerProof {
       ASSIGN_OR_RETURN(bound, prover.BoundFor({limit, schedules, seconds, kProofIterations}));
     }
     if (bound.infeasible && !bound.why.empty()) answer.minimum_why = bound.why;
-    RETURN_IF_ERROR(FillBound(bound, answer));
+    FillBound(bound, answer);
     // What is alive is less than what is handed out.
-    if (exact_.has_bound()) RETURN_IF_ERROR(FillClassBound(limit, bound.cost, answer));
+    if (exact_.has_bound()) FillClassBound(limit, bound.cost, answer);
     if (!answer.chosen) FillStatus(bound, /*below_minimum=*/limit < prover.minimum().bytes, answer);
     return absl::OkStatus();
   }
@@ -61,9 +70,10 @@ class AnswerProof {
     return cost > bound ? static_cast<double>(cost - bound) / (accountant_.StepCost() + static_cast<double>(cost)) : 0;
   }
 
-  absl::Status FillBound(const ProvenBound& bound, PlanAnswer& answer) const {
+  void FillBound(const ProvenBound& bound, PlanAnswer& answer) const {
     const bool time = request_.cost_line == CostLine::kTime;
-    (time ? answer.lower_bound_recompute_ns : answer.lower_bound_recompute_flops) = bound.cost;
+    int64_t& least = time ? answer.lower_bound_recompute_ns : answer.lower_bound_recompute_flops;
+    least = bound.cost;
     if (bound.best) {
       answer.any_schedule.emplace();
       answer.any_schedule->peak_bytes = bound.best->peak_bytes;
@@ -71,28 +81,21 @@ class AnswerProof {
       answer.any_schedule->slowdown = static_cast<double>(bound.best->cost) / accountant_.StepCost();
       answer.any_schedule->optimal = bound.best->optimal;
     }
-    if (!answer.chosen) return absl::OkStatus();
-    const ModulePlan& chosen = answer.plans[*answer.chosen];
-    const int64_t cost = CostOn(request_.cost_line, chosen.measured);
-    if ((bound.infeasible || cost < bound.cost) && !accountant_.HasOwnSegments())
-      return Wrong(chosen, bound.infeasible ? std::nullopt : std::optional(bound.cost));
-    answer.optimal = cost == bound.cost;
-    answer.gap = GapOf(cost, bound.cost);
+    if (!answer.chosen) return;
+    const int64_t cost = CostOn(request_.cost_line, answer.plans[*answer.chosen].measured);
+    if ((bound.infeasible || cost < bound.cost) && !accountant_.HasOwnSegments()) {
+      answer.diagnostics.push_back(BoundWithdrawnNote());
+      least = 0;
+    }
+    answer.optimal = cost == least;
+    answer.gap = GapOf(cost, least);
     if (answer.optimal) answer.optimal_class = kAnySchedule;
-    return absl::OkStatus();
-  }
-
-  // A plan that costs less than is proven shows that the proof is wrong, which is a bug and no gap of 0.
-  absl::Status Wrong(const ModulePlan& plan, std::optional<int64_t> bound) const {
-    return absl::InternalError(absl::StrCat("the plan \"", plan.label, "\" costs ",
-                                            CostOn(request_.cost_line, plan.measured), ", but at least ",
-                                            bound ? absl::StrCat(*bound) : "infinity", " is proven"));
   }
 
   // `any_cost`: no schedule of any kind costs less, so no set of segments does. The class's own bound takes what each
   // range frees at most for free of all others, which is weak where neighbours hold the same; this one knows no calls
   // of checkpoint, which is weak where they cost much.
-  absl::Status FillClassBound(int64_t live_limit, int64_t any_cost, PlanAnswer& answer) const {
+  void FillClassBound(int64_t live_limit, int64_t any_cost, PlanAnswer& answer) const {
     ClassBound& in_class = answer.class_bound.emplace();
     in_class.name = absl::StrCat(std::string(NameOf(request_.granularity)), "-level segments");
     in_class.candidates = exact_.candidates();
@@ -107,7 +110,7 @@ class AnswerProof {
     for (PlanAnswer::MethodResult& method_result : answer.method_results) {
       if (method_result.cost) method_result.gap = GapOf(*method_result.cost, in_class.cost.value_or(0));
     }
-    return answer.chosen ? FillGap(answer.plans[*answer.chosen], in_class, answer) : absl::OkStatus();
+    if (answer.chosen) FillGap(answer.plans[*answer.chosen], in_class, answer);
   }
 
   // Each of its segments is a candidate; where calls are kept one by one, whatever it keeps.
@@ -125,17 +128,17 @@ class AnswerProof {
   }
 
   // A plan of another class (given, or of longer segments) may cost less than is proven of this one.
-  absl::Status FillGap(const ModulePlan& chosen, ClassBound& in_class, PlanAnswer& answer) const {
+  void FillGap(const ModulePlan& chosen, ClassBound& in_class, PlanAnswer& answer) const {
     const int64_t cost = CostOn(request_.cost_line, chosen.measured);
     if (!in_class.cost || cost < *in_class.cost) {
-      if (IsOfClass(chosen)) return Wrong(chosen, in_class.cost);
-      in_class.cost = cost;
+      const bool wrong = IsOfClass(chosen);
+      if (wrong) answer.diagnostics.push_back(BoundWithdrawnNote());
+      in_class.cost = wrong ? 0 : cost;
     }
     in_class.gap = GapOf(cost, *in_class.cost);
-    if (answer.optimal || cost > *in_class.cost) return absl::OkStatus();
+    if (answer.optimal || cost > *in_class.cost) return;
     answer.optimal = true;
     answer.optimal_class = in_class.name;
-    return absl::OkStatus();
   }
 
   // The bounds are of second runs. Of what moves to the host only this is proven: it is back where it is needed.
