@@ -223,3 +223,26 @@ def test_committed_truth_is_what_is_measured(name):
         m = onnx_mem.measure(model, args, kwargs=kwargs, optimizer=optimizer, batch=run["batch"])
         assert m.peak_bytes == run[optimizer]["peak_bytes"]
         assert m.saved_activation_bytes == run[optimizer]["saved_activation_bytes"]
+
+
+class AddsTo(nn.Module):
+    """Adds in place to what an activation gave, which ReLU's backward reads and GELU's does not."""
+
+    def __init__(self, activation):
+        super().__init__()
+        self.linear, self.activation = nn.Linear(8, 8), activation
+
+    def forward(self, x):
+        y = self.activation(self.linear(x))
+        y += x
+        return y
+
+
+def test_what_pytorch_refuses_has_no_figure():
+    x = torch.zeros(4, 8)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        AddsTo(nn.ReLU())(x).sum().backward()
+    with pytest.raises(onnx_mem.Error, match="modified by an inplace operation"):
+        onnx_mem.measure(AddsTo(nn.ReLU()), x)
+    AddsTo(nn.GELU())(x).sum().backward()
+    assert onnx_mem.measure(AddsTo(nn.GELU()), x).peak_bytes > 0

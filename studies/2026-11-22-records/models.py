@@ -36,8 +36,9 @@ class InPlace(nn.Module):
 
     def forward(self, x):
         x = F.elu(self.a(x), inplace=True)
-        y = F.leaky_relu(self.b(x), inplace=True)
+        y = self.b(x)
         y += x
+        y = F.leaky_relu(y, inplace=True)
         y = self.drop(y.clamp(min=-1.0))
         return self.head(y.flatten(2).mean(-1))
 

@@ -30,16 +30,22 @@ class _Holder:
     """What a node saved; emptied when the node has run. `next_node`: the number that the next node of autograd was to
     get when it was saved.
 
-    kept: the tensor, or whatever hooks of the model's own made of it; `unpack` gives the tensor back."""
-    __slots__ = ("kept", "unpack", "next_node", "emptied", "__weakref__")
+    kept: the tensor, or whatever hooks of the model's own made of it; `unpack` gives the tensor back. version: of the
+    tensor when it was saved. Autograd compares it where no hooks are set (torch/csrc/autograd/saved_variable.cpp)."""
+    __slots__ = ("kept", "unpack", "version", "next_node", "emptied", "__weakref__")
 
     def __init__(self, kept: Any, unpack: Any = None) -> None:
         self.kept, self.unpack, self.emptied = kept, unpack, False
+        self.version = kept._version if unpack is None and not kept.is_inference() else None
         self.next_node = torch._C._autograd._get_sequence_nr()
 
     def tensor(self) -> Any:
         if self.emptied:
             raise Error(_AGAIN, "cannot-measure")
+        if self.version is not None and self.kept._version != self.version:
+            raise Error(f"a tensor of {tuple(self.kept.shape)} that backward needs is written over after it was saved: "
+                        "PyTorch refuses the backward of this step (\"modified by an inplace operation\"); write "
+                        "x = x + y in place of x += y there", "cannot-measure")
         return self.kept if self.unpack is None else self.unpack(self.kept)
 
     def tensors(self) -> list[torch.Tensor]:
