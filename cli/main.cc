@@ -1,4 +1,5 @@
-// The program onnx-mem: arguments -> Options -> a command's Answer -> standard output, standard error, exit code.
+// The program onnx-mem: arguments -> Options -> a command's CommandAnswer -> standard output, standard error, exit
+// code.
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -37,13 +38,13 @@ int Fail(const absl::Status& status, const Options& options) {
   return static_cast<int>(ExitCodeOf(status));
 }
 
-Filter FilterFor(const Answer& answer, const Options& options) {
+Filter FilterFor(const CommandAnswer& answer, const Options& options) {
   const bool colored = options.format == "table" && answer.text.find("\x1b[0m") != std::string::npos &&
                        ScreenOfStandardOutput(options.color, options.units).color;
   return colored ? Filter::kColored : options.emit.empty() ? FormatNamed(options.format)->filter : Filter::kData;
 }
 
-int Finish(const Answer& answer, const Options& options) {
+int Finish(const CommandAnswer& answer, const Options& options) {
   for (const Diagnostic& warning : answer.warnings) {
     if (!options.quiet && options.format != "json") std::fputs(ShownText(warning, options).c_str(), stderr);
   }
@@ -58,7 +59,7 @@ int Finish(const Answer& answer, const Options& options) {
               Options());
 }
 
-absl::StatusOr<Answer> RunWithProgress(const CommandRow& command, const Options& options) {
+absl::StatusOr<CommandAnswer> RunWithProgress(const CommandRow& command, const Options& options) {
   const bool shown = !options.quiet && StandardErrorShowsProgress();
   const std::string_view hint = command.bit == kPlanCommand ? " (Ctrl-C ends the search with the best so far)" : "";
   const Progress progress(shown ? stderr : nullptr, absl::StrFormat("onnx-mem %s%s:", command.name, hint));
@@ -79,7 +80,7 @@ int Main(const std::vector<std::string>& arguments) {
   if (options.version) return Finish({VersionText()}, options);
   if (options.exit_codes_help) return Finish({ExitCodesHelp()}, options);
   // Nobody takes it apart: the program ends with it. Of a large graph that is a twentieth of the run.
-  const absl::StatusOr<Answer>& answer = *new absl::StatusOr<Answer>(RunWithProgress(command, options));
+  const absl::StatusOr<CommandAnswer>& answer = *new absl::StatusOr<CommandAnswer>(RunWithProgress(command, options));
   return answer.ok() ? Finish(*answer, options) : Fail(answer.status(), options);
 }
 

@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   onnx_mem::Report shown = side->report;
   shown.part = onnx_mem::AnalyzePart();
   RenderAll(shown);
-  auto comparison = std::make_shared<onnx_mem::Comparison>(onnx_mem::Compare(*side, {*side}));
+  auto comparison = std::make_shared<onnx_mem::ComparedReports>(onnx_mem::Compare(*side, {*side}));
   comparison->gate = onnx_mem::CheckGate(*comparison, 2);
   for (const char* listed : {"", "layers"}) {
     onnx_mem::Report compared;

@@ -48,7 +48,7 @@ BatchRun RunFrom(const onnx_mem::RunSummary& summary, const std::vector<onnx_mem
   return run;
 }
 
-ModelSummary ModelFrom(const onnx_mem::ModelSummary& summary) {
+ModelSummary ModelFrom(const onnx_mem::ReportedModel& summary) {
   ModelSummary model;
   model.path = summary.path;
   model.producer = summary.producer;
@@ -131,7 +131,7 @@ Error ErrorFrom(const absl::Status& status) {
   return {CodeOf(error), std::move(error.message), std::move(error.details)};
 }
 
-Analysis AnalysisFrom(onnx_mem::Answer answered) {
+Analysis AnalysisFrom(onnx_mem::CommandAnswer answered) {
   Analysis analysis;
   const onnx_mem::Report& report = answered.report;
   analysis.assumptions = report.assumptions;
@@ -150,7 +150,7 @@ Analysis AnalysisFrom(onnx_mem::Answer answered) {
   return analysis;
 }
 
-Plans PlansFrom(onnx_mem::Answer answered) {
+Plans PlansFrom(onnx_mem::CommandAnswer answered) {
   Plans plans;
   const onnx_mem::PlanPart& part = std::get<onnx_mem::PlanPart>(answered.report.part);
   plans.assumptions = answered.report.assumptions;
@@ -170,7 +170,7 @@ Plans PlansFrom(onnx_mem::Answer answered) {
   return plans;
 }
 
-Fitting FittingFrom(onnx_mem::Answer answered) {
+Fitting FittingFrom(onnx_mem::CommandAnswer answered) {
   Fitting fitting;
   const onnx_mem::Report& report = answered.report;
   fitting.assumptions = report.assumptions;
@@ -187,9 +187,9 @@ Fitting FittingFrom(onnx_mem::Answer answered) {
   return fitting;
 }
 
-Comparison ComparisonFrom(onnx_mem::Answer answered) {
+Comparison ComparisonFrom(onnx_mem::CommandAnswer answered) {
   Comparison comparison;
-  const onnx_mem::Comparison& report = *std::get<onnx_mem::ComparePart>(answered.report.part);
+  const onnx_mem::ComparedReports& report = *std::get<onnx_mem::ComparePart>(answered.report.part);
   comparison.assumptions = report.base.report.assumptions;
   comparison.notes = NotesFrom(answered.warnings);
   comparison.base = SideFrom(report.base);

@@ -12,10 +12,10 @@ namespace onnx_mem::api {
 
 Error ErrorFrom(const absl::Status& status);
 
-Analysis AnalysisFrom(onnx_mem::Answer answered);
-Plans PlansFrom(onnx_mem::Answer answered);
-Fitting FittingFrom(onnx_mem::Answer answered);
-Comparison ComparisonFrom(onnx_mem::Answer answered);
+Analysis AnalysisFrom(onnx_mem::CommandAnswer answered);
+Plans PlansFrom(onnx_mem::CommandAnswer answered);
+Fitting FittingFrom(onnx_mem::CommandAnswer answered);
+Comparison ComparisonFrom(onnx_mem::CommandAnswer answered);
 
 }  // namespace onnx_mem::api
 

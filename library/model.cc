@@ -40,7 +40,7 @@ Result<Analysis> Model::Analyze(const Question& question, const Listing& listing
   return Guarded<Analysis>([&]() -> absl::StatusOr<Analysis> {
     ASSIGN_OR_RETURN(const onnx_mem::Options options,
                      OptionsOf("analyze", kAnalyzeCommand, {file_->path}, {question, listing}));
-    ASSIGN_OR_RETURN(onnx_mem::Answer answered, AnswerAnalyze(options, {file_->file}));
+    ASSIGN_OR_RETURN(onnx_mem::CommandAnswer answered, AnswerAnalyze(options, {file_->file}));
     return AnalysisFrom(std::move(answered));
   });
 }
@@ -49,7 +49,7 @@ Result<Plans> Model::Plan(const Question& question, const PlanOptions& plan, con
   return Guarded<Plans>([&]() -> absl::StatusOr<Plans> {
     ASSIGN_OR_RETURN(const onnx_mem::Options options,
                      OptionsOf("plan", kPlanCommand, {file_->path}, {question, listing, plan}));
-    ASSIGN_OR_RETURN(onnx_mem::Answer answered, AnswerPlan(options, {file_->file}));
+    ASSIGN_OR_RETURN(onnx_mem::CommandAnswer answered, AnswerPlan(options, {file_->file}));
     return PlansFrom(std::move(answered));
   });
 }
@@ -58,7 +58,7 @@ Result<Fitting> Model::Fit(const Question& question, const Listing& listing) con
   return Guarded<Fitting>([&]() -> absl::StatusOr<Fitting> {
     ASSIGN_OR_RETURN(const onnx_mem::Options options,
                      OptionsOf("fit", kFitCommand, {file_->path}, {question, listing}));
-    ASSIGN_OR_RETURN(onnx_mem::Answer answered, AnswerFit(options, {file_->file}));
+    ASSIGN_OR_RETURN(onnx_mem::CommandAnswer answered, AnswerFit(options, {file_->file}));
     return FittingFrom(std::move(answered));
   });
 }
@@ -75,7 +75,7 @@ Result<Comparison> Model::Compare(const std::vector<Model>& models, const Questi
     }
     ASSIGN_OR_RETURN(const onnx_mem::Options options,
                      OptionsOf("compare", kCompareCommand, std::move(paths), {question, listing, {}, max_increase}));
-    ASSIGN_OR_RETURN(onnx_mem::Answer answered, AnswerCompare(options, open));
+    ASSIGN_OR_RETURN(onnx_mem::CommandAnswer answered, AnswerCompare(options, open));
     return ComparisonFrom(std::move(answered));
   });
 }

@@ -34,7 +34,7 @@ struct Report::Content {
 
 Report::Report(std::shared_ptr<const Content> content) : content_(std::move(content)) {}
 
-Report ReportOf(onnx_mem::Answer answered) {
+Report ReportOf(onnx_mem::CommandAnswer answered) {
   auto content = std::make_shared<Report::Content>();
   content->report = std::move(answered.report);
   content->savings = std::move(answered.savings);

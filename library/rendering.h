@@ -7,7 +7,7 @@
 
 namespace onnx_mem::api {
 
-Report ReportOf(onnx_mem::Answer answered);
+Report ReportOf(onnx_mem::CommandAnswer answered);
 
 }  // namespace onnx_mem::api
 

@@ -176,7 +176,7 @@ Table SavingsOf(Study& study, Workload workload, const Options& options, const G
   return savings.ok() ? SavingsTable(*savings) : Table{};
 }
 
-// For Answer::savings.
+// For CommandAnswer::savings.
 std::function<Table(Advice)> SavingsLater(std::shared_ptr<Study> study, const Workload& workload,
                                           const Options& options, const absl::StatusOr<Gpu>& card) {
   return [study = std::move(study), workload, options, card,
@@ -255,7 +255,7 @@ absl::StatusOr<std::vector<Limit>> LimitsOf(const Options& options, const RunSum
   return limits;
 }
 
-absl::StatusOr<Answer> AnswerAnalyze(const Options& requested, const OpenModels& open) {
+absl::StatusOr<CommandAnswer> AnswerAnalyze(const Options& requested, const OpenModels& open) {
   ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(requested, open, 0));
   const Options options = WithRuntimeOf(requested, {file});
   ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
@@ -276,7 +276,7 @@ absl::StatusOr<Answer> AnswerAnalyze(const Options& requested, const OpenModels&
   RETURN_IF_ERROR(AddFindings(*study, workload, requested, options, file, clock, analysis));
   if (local && options.verbose) analysis.diagnostics.push_back(UseNote(local->gpu, options.units));
 
-  Answer answer;
+  CommandAnswer answer;
   answer.warnings = WarningsAmong(analysis.diagnostics);
   if (options.strict) RETURN_IF_ERROR(CheckStrict(answer.warnings));
   if (WantsAdvice(options) && !IsTooLargeForAdvice(*analysis.graph)) {

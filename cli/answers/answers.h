@@ -33,7 +33,7 @@ absl::StatusOr<std::shared_ptr<const ModelFile>> OpenModel(const std::string& pa
 // How much of the advice is to be shown: all, or what the first screen has room for, in half the time.
 enum class Advice { kWhole, kFirstScreen };
 
-struct Answer {
+struct CommandAnswer {
   std::string text = {};  // for standard output; of a report only once a command shows it
   Report report = {};
   std::vector<Diagnostic> warnings = {};               // for standard error
@@ -48,28 +48,28 @@ struct Answer {
   std::function<absl::StatusOr<EmittedCode>(std::string_view form)> emit = nullptr;
 };
 
-// As a form of Answer::emit: code that imports nothing of ours.
+// As a form of CommandAnswer::emit: code that imports nothing of ours.
 inline constexpr std::string_view kSelfContained = "self-contained";
 
 // Each writes the files of options.exports. Errors: those of the options' values, of the model and of the analysis.
 
 // One model, at one batch or several.
-absl::StatusOr<Answer> AnswerAnalyze(const Options& options, const OpenModels& open = {});
+absl::StatusOr<CommandAnswer> AnswerAnalyze(const Options& options, const OpenModels& open = {});
 
 // A report that was saved, shown again: its figures and what it assumed, held against the limits that are requested.
 bool AsksForSaved(const Options& options);
-absl::StatusOr<Answer> AnswerSaved(const Options& options);
+absl::StatusOr<CommandAnswer> AnswerSaved(const Options& options);
 
 // With options.emit, a plan to emit and no file to write, the report is not completed.
-absl::StatusOr<Answer> AnswerPlan(const Options& options, const OpenModels& open = {});
+absl::StatusOr<CommandAnswer> AnswerPlan(const Options& options, const OpenModels& open = {});
 
-absl::StatusOr<Answer> AnswerFit(const Options& options, const OpenModels& open = {});
+absl::StatusOr<CommandAnswer> AnswerFit(const Options& options, const OpenModels& open = {});
 
-absl::StatusOr<Answer> AnswerCompare(const Options& options, const OpenModels& open = {});
+absl::StatusOr<CommandAnswer> AnswerCompare(const Options& options, const OpenModels& open = {});
 
 // Whether a comparison is with what a run took: --measured, or a snapshot of PyTorch's allocator as the second operand.
 bool AsksForMeasured(const Options& options);
-absl::StatusOr<Answer> AnswerMeasured(const Options& options, const OpenModels& open = {});
+absl::StatusOr<CommandAnswer> AnswerMeasured(const Options& options, const OpenModels& open = {});
 
 // What --gpu, --gpu-memory and --budget hold `run` against, whose figures are the same on every card.
 absl::StatusOr<std::vector<Limit>> LimitsOf(const Options& options, const RunSummary& run);

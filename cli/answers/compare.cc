@@ -112,7 +112,7 @@ absl::Status CheckCompare(const Options& options) {
 }
 
 // The type of the first head that is an export in half precision, where the base is not.
-DType HalfTypeOfHeads(const Comparison& comparison) {
+DType HalfTypeOfHeads(const ComparedReports& comparison) {
   if (comparison.base.half) return DType::kUnknown;
   for (const ComparedSide& head : comparison.heads) {
     if (head.half) return head.half->dtype;
@@ -142,7 +142,8 @@ std::vector<Diagnostic> WarningsOf(const std::vector<ComparedSide>& sides) {
 }
 
 // What each side is held against: figures of reports that were saved are the same on every card.
-absl::StatusOr<std::vector<Limit>> LimitsOfSides(const Comparison& comparison, const std::vector<SideRequest>& requests,
+absl::StatusOr<std::vector<Limit>> LimitsOfSides(const ComparedReports& comparison,
+                                                 const std::vector<SideRequest>& requests,
                                                  const std::vector<std::shared_ptr<Study>>& studies,
                                                  const Workload& workload, const Options& options) {
   ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
@@ -164,7 +165,7 @@ absl::StatusOr<std::vector<Limit>> LimitsOfSides(const Comparison& comparison, c
 }
 
 // A warning for each head that needs more than --budget.
-std::vector<Diagnostic> OverBudget(const Comparison& comparison, const Options& options) {
+std::vector<Diagnostic> OverBudget(const ComparedReports& comparison, const Options& options) {
   std::vector<Diagnostic> warnings;
   for (const ComparedSide& head : comparison.heads) {
     const int64_t device_bytes = MainPart(head.report.runs.front()).device_bytes;
@@ -219,7 +220,7 @@ absl::StatusOr<Sides> SidesOf(std::vector<SideRequest>& requests, const Files& o
 }
 
 // Beside a head in half precision: the base under autocast of its type.
-absl::Status AddAutocast(Study* base, const SideRequest& request, Workload workload, Comparison& comparison) {
+absl::Status AddAutocast(Study* base, const SideRequest& request, Workload workload, ComparedReports& comparison) {
   comparison.amp_dtype = HalfTypeOfHeads(comparison);
   if (comparison.amp_dtype == DType::kUnknown || base == nullptr || Asks(workload)) return absl::OkStatus();
   workload.run.autocast = comparison.amp_dtype;
@@ -230,20 +231,20 @@ absl::Status AddAutocast(Study* base, const SideRequest& request, Workload workl
 
 }  // namespace
 
-absl::StatusOr<Answer> AnswerCompare(const Options& given, const OpenModels& open) {
+absl::StatusOr<CommandAnswer> AnswerCompare(const Options& given, const OpenModels& open) {
   if (AsksForMeasured(given)) return AnswerMeasured(given, open);
   RETURN_IF_ERROR(CheckCompare(given));
   ASSIGN_OR_RETURN(std::vector<SideRequest> requests, RequestsOf(given));
   ASSIGN_OR_RETURN(const Files opened, FilesOf(given, open));
   const Options options = given.like_base ? given : WithRuntimeOf(given, opened);
   ASSIGN_OR_RETURN(Sides all, SidesOf(requests, opened, options));
-  Answer answer;
+  CommandAnswer answer;
   answer.warnings = WarningsOf(all.sides);
   if (options.strict) RETURN_IF_ERROR(CheckStrict(answer.warnings));
   if (const auto note = RuntimeNote(given, options, opened, options.operands)) answer.warnings.push_back(*note);
   ComparedSide base = std::move(all.sides.front());
   all.sides.erase(all.sides.begin());
-  auto comparison = std::make_shared<Comparison>(Compare(std::move(base), std::move(all.sides)));
+  auto comparison = std::make_shared<ComparedReports>(Compare(std::move(base), std::move(all.sides)));
   RETURN_IF_ERROR(AddAutocast(all.studies.front().get(), requests.front(), options.workload, *comparison));
   ASSIGN_OR_RETURN(comparison->limits, LimitsOfSides(*comparison, requests, all.studies, all.workload, options));
   if (options.max_increase_percent) comparison->gate = CheckGate(*comparison, *options.max_increase_percent);

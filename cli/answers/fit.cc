@@ -256,7 +256,7 @@ absl::StatusOr<std::vector<FitWay>> AddWays(Study& study, Workload workload, con
 
 }  // namespace
 
-absl::StatusOr<Answer> AnswerFit(const Options& given, const OpenModels& open) {
+absl::StatusOr<CommandAnswer> AnswerFit(const Options& given, const OpenModels& open) {
   if (given.batches.size() > 1) return UsageError("fit takes one --batch: it looks for the largest by itself");
   ASSIGN_OR_RETURN(const std::vector<Card> targets, TargetsOf(given));
   ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(given, open, 0));
@@ -269,7 +269,7 @@ absl::StatusOr<Answer> AnswerFit(const Options& given, const OpenModels& open) {
   const Axis axis = AxisNamed(options.over);
   ASSIGN_OR_RETURN(Report report, StartReport(study, options, axis, workload));
   if (const auto note = RuntimeNote(given, options, {file}, {""})) report.notes.push_back(*note);
-  Answer answer;
+  CommandAnswer answer;
   answer.warnings = WarningsAmong(report.notes);
   if (options.strict) RETURN_IF_ERROR(CheckStrict(answer.warnings));
   CardNeeds needs(study, axis);

@@ -180,7 +180,7 @@ bool AsksForMeasured(const Options& options) {
          (options.operands.size() == 2 && IsSnapshot(options.operands[1]));
 }
 
-absl::StatusOr<Answer> AnswerMeasured(const Options& options, const OpenModels& open) {
+absl::StatusOr<CommandAnswer> AnswerMeasured(const Options& options, const OpenModels& open) {
   RETURN_IF_ERROR(CheckMeasured(options));
   std::optional<AllocatorSnapshot> snapshot;
   if (!options.measured_bytes) {
@@ -194,7 +194,7 @@ absl::StatusOr<Answer> AnswerMeasured(const Options& options, const OpenModels& 
   ASSIGN_OR_RETURN(const Analysis analysis,
                    options.measured_row ? study.AskWithRange(workload) : study.Expected(workload));
   const RunFigures& figures = *MainFigures(analysis);
-  Answer answer;
+  CommandAnswer answer;
   if (options.measured_row) answer.text = MeasuredRow(MeasurementOf(options), analysis);
   Report& report = answer.report;
   report.command = options.command;

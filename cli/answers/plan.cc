@@ -210,7 +210,7 @@ absl::StatusOr<Granularity> GranularityOf(Study& study, const Workload& workload
 
 }  // namespace
 
-absl::StatusOr<Answer> AnswerPlan(const Options& options, const OpenModels& open) {
+absl::StatusOr<CommandAnswer> AnswerPlan(const Options& options, const OpenModels& open) {
   ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
   const Card* const smallest = SmallestOf(cards);
   ASSIGN_OR_RETURN(PlanRequest request, RequestOf(options, smallest));
@@ -234,7 +234,7 @@ absl::StatusOr<Answer> AnswerPlan(const Options& options, const OpenModels& open
   if (HasBudget(options)) request.budget_bytes = budget.bytes;
   part.request = request;
   ASSIGN_OR_RETURN(part.answer, PlanModel(study, workload, request));
-  Answer answer;
+  CommandAnswer answer;
   const ModulePlan* const chosen = Chosen(part.answer);
   if (chosen != nullptr) {
     answer.emit = [model, lowered, plans = part.answer, made_for = MadeForOf(request, workload, part.answer)](

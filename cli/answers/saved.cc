@@ -14,7 +14,7 @@ bool AsksForSaved(const Options& options) {
   return options.operands.size() == 1 && absl::EndsWith(options.operands.front(), ".json");
 }
 
-absl::StatusOr<Answer> AnswerSaved(const Options& options) {
+absl::StatusOr<CommandAnswer> AnswerSaved(const Options& options) {
   if (options.batches.size() > 1) return UsageError("a saved report is shown at one batch", {TryOneBatch(options)});
   if (DrawsSteps(options)) {
     return UsageError("a saved report has figures, not the steps that this format draws",
@@ -24,7 +24,7 @@ absl::StatusOr<Answer> AnswerSaved(const Options& options) {
   if (!options.batches.empty()) batch = options.batches.front();
   ASSIGN_OR_RETURN(ComparedSide side, ReadSavedReport(options.operands.front(), batch));
   ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsOf(options, side.report.runs.front()));
-  Answer answer;
+  CommandAnswer answer;
   answer.report = std::move(side.report);
   AnalyzePart part;
   part.limits = limits;

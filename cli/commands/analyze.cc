@@ -10,16 +10,16 @@
 
 namespace onnx_mem {
 
-absl::StatusOr<Answer> RunAnalyze(const Options& given) {
+absl::StatusOr<CommandAnswer> RunAnalyze(const Options& given) {
   ASSIGN_OR_RETURN(const Options options, WithPlanFile(given));
   if (options.operands.size() > 1) {
     return AnalyzeModels(options);
   }
   if (AsksForSaved(options)) {
-    ASSIGN_OR_RETURN(Answer saved, AnswerSaved(options));
+    ASSIGN_OR_RETURN(CommandAnswer saved, AnswerSaved(options));
     return Shown(std::move(saved), options);
   }
-  ASSIGN_OR_RETURN(Answer answer, AnswerAnalyze(options));
+  ASSIGN_OR_RETURN(CommandAnswer answer, AnswerAnalyze(options));
   if (answer.savings && !options.quiet) {
     const bool first_screen = options.format == "table" && !options.verbose && !options.top;
     std::get<AnalyzePart>(answer.report.part).savings =

@@ -138,7 +138,7 @@ void NameSizes(const Bindings& given, const Bindings& used, Diagnostic& note) {
 
 }  // namespace
 
-absl::StatusOr<Answer> RunCheck(const Options& given_options) {
+absl::StatusOr<CommandAnswer> RunCheck(const Options& given_options) {
   if (given_options.batches.size() > 1) {
     return UsageError("check tells effects at one batch", {TryOneBatch(given_options)});
   }
@@ -170,7 +170,7 @@ absl::StatusOr<Answer> RunCheck(const Options& given_options) {
   const bool errors =
       std::any_of(report.notes.begin(), report.notes.end(), [&](const Diagnostic& d) { return d.severity >= wrong; });
   RETURN_IF_ERROR(WriteExports(report, options));
-  return Answer{.text = Present(report, options), .yes = !errors};
+  return CommandAnswer{.text = Present(report, options), .yes = !errors};
 }
 
 }  // namespace onnx_mem

@@ -41,7 +41,7 @@ constexpr auto kCommandRows = std::to_array<CommandRow>({
 
 }  // namespace
 
-Answer Shown(Answer answer, const Options& options) {
+CommandAnswer Shown(CommandAnswer answer, const Options& options) {
   // JSON and files keep options alone: they do not depend on how the command was written.
   if (options.format == "table" || options.format == "md") {
     for (Diagnostic& note : answer.report.notes) note = WithCommands(std::move(note), options);

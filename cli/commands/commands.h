@@ -1,4 +1,4 @@
-// The commands: one row each, one file each. A command turns Options into an Answer; main.cc prints it.
+// The commands: one row each, one file each. A command turns Options into a CommandAnswer; main.cc prints it.
 #ifndef ONNX_MEM_CLI_COMMANDS_COMMANDS_H_
 #define ONNX_MEM_CLI_COMMANDS_COMMANDS_H_
 
@@ -16,7 +16,7 @@
 namespace onnx_mem {
 
 // `answer` with the text of its report, as the user wants to see it.
-Answer Shown(Answer answer, const Options& options);
+CommandAnswer Shown(CommandAnswer answer, const Options& options);
 
 struct CommandRow {
   std::string_view name;
@@ -28,7 +28,7 @@ struct CommandRow {
   CommandSet bit;
   std::string_view files;               // extensions of the files that its operands are: "onnx json", or ""
   std::vector<std::string> (*words)();  // what else they can be, for completions; or nullptr
-  absl::StatusOr<Answer> (*run)(const Options& options);
+  absl::StatusOr<CommandAnswer> (*run)(const Options& options);
 };
 
 absl::Span<const CommandRow> CommandRows();
@@ -36,15 +36,15 @@ absl::Span<const CommandRow> CommandRows();
 // nullptr when there is no such command.
 const CommandRow* CommandNamed(std::string_view name);
 
-absl::StatusOr<Answer> RunAnalyze(const Options& options);
-absl::StatusOr<Answer> RunCompare(const Options& options);
-absl::StatusOr<Answer> RunFit(const Options& options);
-absl::StatusOr<Answer> RunCheck(const Options& options);
-absl::StatusOr<Answer> RunPlan(const Options& options);
-absl::StatusOr<Answer> RunExplain(const Options& options);
-absl::StatusOr<Answer> RunGpus(const Options& options);
-absl::StatusOr<Answer> RunCompletion(const Options& options);
-absl::StatusOr<Answer> RunMan(const Options& options);
+absl::StatusOr<CommandAnswer> RunAnalyze(const Options& options);
+absl::StatusOr<CommandAnswer> RunCompare(const Options& options);
+absl::StatusOr<CommandAnswer> RunFit(const Options& options);
+absl::StatusOr<CommandAnswer> RunCheck(const Options& options);
+absl::StatusOr<CommandAnswer> RunPlan(const Options& options);
+absl::StatusOr<CommandAnswer> RunExplain(const Options& options);
+absl::StatusOr<CommandAnswer> RunGpus(const Options& options);
+absl::StatusOr<CommandAnswer> RunCompletion(const Options& options);
+absl::StatusOr<CommandAnswer> RunMan(const Options& options);
 
 // The shells that RunCompletion has a script for.
 std::vector<std::string> CompletedShells();

@@ -8,8 +8,8 @@
 
 namespace onnx_mem {
 
-absl::StatusOr<Answer> RunCompare(const Options& options) {
-  ASSIGN_OR_RETURN(Answer answer, AnswerCompare(options));
+absl::StatusOr<CommandAnswer> RunCompare(const Options& options) {
+  ASSIGN_OR_RETURN(CommandAnswer answer, AnswerCompare(options));
   if (!answer.text.empty()) return answer;  // a row to send
   return Shown(std::move(answer), options);
 }

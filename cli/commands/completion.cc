@@ -212,9 +212,9 @@ std::vector<std::string> CompletedShells() {
   return names;
 }
 
-absl::StatusOr<Answer> RunCompletion(const Options& options) {
+absl::StatusOr<CommandAnswer> RunCompletion(const Options& options) {
   for (const ShellRow& shell : kShells) {
-    if (SameWord(shell.name, options.operands.front())) return Answer{shell.script()};
+    if (SameWord(shell.name, options.operands.front())) return CommandAnswer{shell.script()};
   }
   return UnknownChoice(options.operands.front(), CompletedShells());
 }

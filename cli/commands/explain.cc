@@ -39,7 +39,7 @@ absl::Status AddModel(const Options& options, const Explanation& explanation, Re
 
 }  // namespace
 
-absl::StatusOr<Answer> RunExplain(const Options& options) {
+absl::StatusOr<CommandAnswer> RunExplain(const Options& options) {
   if (options.batches.size() > 1) {
     return UsageError("a snapshot is of one batch", {TryOneBatch(options)});
   }
@@ -49,7 +49,7 @@ absl::StatusOr<Answer> RunExplain(const Options& options) {
     ASSIGN_OR_RETURN(const AllocatorSnapshot snapshot, ReadSnapshot(explained->path));
     explained->explanation = Explain(snapshot);
   }
-  Answer answer;
+  CommandAnswer answer;
   Report& report = answer.report;
   report.command = options.command;
   report.top = options.top.value_or(kDefaultTop);

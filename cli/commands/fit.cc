@@ -7,8 +7,8 @@
 
 namespace onnx_mem {
 
-absl::StatusOr<Answer> RunFit(const Options& options) {
-  ASSIGN_OR_RETURN(Answer answer, AnswerFit(options));
+absl::StatusOr<CommandAnswer> RunFit(const Options& options) {
+  ASSIGN_OR_RETURN(CommandAnswer answer, AnswerFit(options));
   return Shown(std::move(answer), options);
 }
 

@@ -90,7 +90,7 @@ absl::StatusOr<Table> TableFor(const std::vector<std::string>& operands) {
 
 }  // namespace
 
-absl::StatusOr<Answer> RunGpus(const Options& options) {
+absl::StatusOr<CommandAnswer> RunGpus(const Options& options) {
   ASSIGN_OR_RETURN(Table table, TableFor(options.operands));
   Report report;
   report.command = options.command;
@@ -98,7 +98,7 @@ absl::StatusOr<Answer> RunGpus(const Options& options) {
   report.shown_table = "gpus";
   report.verbose = options.verbose;
   RETURN_IF_ERROR(WriteExports(report, options));
-  return Answer{Present(report, options)};
+  return CommandAnswer{Present(report, options)};
 }
 
 }  // namespace onnx_mem

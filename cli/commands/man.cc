@@ -111,6 +111,6 @@ std::string ManPage() {
   return text + ExamplesSection();
 }
 
-absl::StatusOr<Answer> RunMan(const Options&) { return Answer{ManPage()}; }
+absl::StatusOr<CommandAnswer> RunMan(const Options&) { return CommandAnswer{ManPage()}; }
 
 }  // namespace onnx_mem

@@ -162,7 +162,7 @@ Report ReportOf(SideBySide all, const Options& options) {
 
 }  // namespace
 
-absl::StatusOr<Answer> AnalyzeModels(const Options& given) {
+absl::StatusOr<CommandAnswer> AnalyzeModels(const Options& given) {
   if (given.batches.size() > 1) return UsageError("several models take one batch", {TryOneBatch(given)});
   if (given.by != By::kNone && given.by != By::kLayer) {
     return UsageError("several models are listed by layer", {"try: ... --by layer   # or one model"});
@@ -175,7 +175,7 @@ absl::StatusOr<Answer> AnalyzeModels(const Options& given) {
   const Options options = WithRuntimeOf(given, files);
   SideBySide all;
   RETURN_IF_ERROR(AddModels(files, options, all));
-  Answer answer;
+  CommandAnswer answer;
   answer.warnings = std::move(all.warnings);
   answer.yes = IsYes(all.worst, options.strict);
   if (options.strict) RETURN_IF_ERROR(CheckStrict(answer.warnings));

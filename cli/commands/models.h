@@ -9,7 +9,7 @@
 namespace onnx_mem {
 
 // The answer is no where one of them does not fit a card or the budget.
-absl::StatusOr<Answer> AnalyzeModels(const Options& options);
+absl::StatusOr<CommandAnswer> AnalyzeModels(const Options& options);
 
 }  // namespace onnx_mem
 

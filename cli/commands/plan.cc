@@ -6,7 +6,7 @@
 
 namespace onnx_mem {
 
-absl::StatusOr<Answer> RunPlan(const Options& options) {
+absl::StatusOr<CommandAnswer> RunPlan(const Options& options) {
   if (options.instance_file.empty() && options.operands.empty()) {
     return UsageError("no MODEL given", {"way out: onnx-mem plan MODEL --budget SIZE"});
   }

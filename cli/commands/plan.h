@@ -9,10 +9,10 @@
 namespace onnx_mem {
 
 // plan MODEL: checkpoint segments for a model.
-absl::StatusOr<Answer> PlanModel(const Options& options);
+absl::StatusOr<CommandAnswer> PlanModel(const Options& options);
 
 // plan --instance FILE: a schedule for a step graph (planner/instance.h).
-absl::StatusOr<Answer> PlanInstance(const Options& options);
+absl::StatusOr<CommandAnswer> PlanInstance(const Options& options);
 
 }  // namespace onnx_mem
 

@@ -9,7 +9,7 @@
 
 namespace onnx_mem {
 
-absl::StatusOr<Answer> PlanInstance(const Options& options) {
+absl::StatusOr<CommandAnswer> PlanInstance(const Options& options) {
   if (!options.budget_bytes) return UsageError("--instance needs a --budget");
   if (options.format != "table" && options.format != "json") {
     return UsageError("a schedule is printed as table or json");
@@ -24,8 +24,9 @@ absl::StatusOr<Answer> PlanInstance(const Options& options) {
   solve.iteration_limit = options.plan_request.iteration_limit;
   ASSIGN_OR_RETURN(const Solution solution, Solve(graph, *options.budget_bytes, solve));
   const bool json = options.format == "json";
-  return Answer{.text = json ? SolutionToJson(solution) + "\n" : SolutionText(graph, *options.budget_bytes, solution),
-                .yes = solution.status == SolveStatus::kFeasible};
+  return CommandAnswer{
+      .text = json ? SolutionToJson(solution) + "\n" : SolutionText(graph, *options.budget_bytes, solution),
+      .yes = solution.status == SolveStatus::kFeasible};
 }
 
 }  // namespace onnx_mem

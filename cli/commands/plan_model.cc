@@ -10,20 +10,20 @@
 namespace onnx_mem {
 namespace {
 
-absl::StatusOr<Answer> InItsForm(Answer answer, const Options& options) {
+absl::StatusOr<CommandAnswer> InItsForm(CommandAnswer answer, const Options& options) {
   if (options.emit.empty() || !answer.emit) return Shown(std::move(answer), options);
   const bool alone = options.self_contained && options.emit == "pytorch";
   ASSIGN_OR_RETURN(EmittedCode code, answer.emit(alone ? kSelfContained : options.emit));
-  return Answer{.text = std::move(code.text), .warnings = std::move(code.diagnostics), .yes = answer.yes};
+  return CommandAnswer{.text = std::move(code.text), .warnings = std::move(code.diagnostics), .yes = answer.yes};
 }
 
 }  // namespace
 
-absl::StatusOr<Answer> PlanModel(const Options& given) {
+absl::StatusOr<CommandAnswer> PlanModel(const Options& given) {
   ASSIGN_OR_RETURN(Options options, WithPlanFile(given));
   options.plan_request.stop = &FirstInterrupt();
-  ASSIGN_OR_RETURN(Answer planned, AnswerPlan(options));
-  absl::StatusOr<Answer> answer = InItsForm(std::move(planned), options);
+  ASSIGN_OR_RETURN(CommandAnswer planned, AnswerPlan(options));
+  absl::StatusOr<CommandAnswer> answer = InItsForm(std::move(planned), options);
   if (answer.ok() && *options.plan_request.stop) answer->warnings.push_back(InterruptedNote());
   return answer;
 }

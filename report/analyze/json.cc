@@ -17,7 +17,7 @@ using Layout = JsonWriter::Layout;
 
 }  // namespace
 
-void WriteModel(JsonWriter& json, const ModelSummary& model) {
+void WriteModel(JsonWriter& json, const ReportedModel& model) {
   json.Key("model").BeginObject();
   json.Add({{"path", model.path}, {"producer", NullIfEmpty(model.producer)}});
   json.Key("opset").BeginObject(Layout::kOneLine);

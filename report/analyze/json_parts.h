@@ -13,7 +13,7 @@
 namespace onnx_mem {
 
 // The member "model".
-void WriteModel(JsonWriter& json, const ModelSummary& model);
+void WriteModel(JsonWriter& json, const ReportedModel& model);
 
 // The members "bindings" and "assumptions".
 void WriteQuestion(JsonWriter& json, const Report& report, std::optional<int64_t> batch);

@@ -109,8 +109,8 @@ RunSummary Summarize(const Analysis& analysis, const Clock* clock) {
   return run;
 }
 
-ModelSummary SummarizeModel(const Analysis& analysis) {
-  ModelSummary model;
+ReportedModel SummarizeModel(const Analysis& analysis) {
+  ReportedModel model;
   model.path = analysis.info.path;
   model.producer = analysis.info.producer;
   model.opsets = analysis.info.opsets;

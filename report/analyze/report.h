@@ -81,7 +81,7 @@ inline constexpr auto kModelRows = std::to_array<ModelRow>({
 #include "include/onnx_mem/figures.inc"
 });
 
-struct ModelSummary : ModelCounts {
+struct ReportedModel : ModelCounts {
   std::string path;
   std::string producer;
   std::map<std::string, int64_t> opsets;
@@ -145,12 +145,12 @@ struct FitPart {
 
 struct TablesPart {};  // the tables and the notes are all that there is to tell
 
-struct Comparison;
-using ComparePart = std::shared_ptr<const Comparison>;  // its sides are reports
+struct ComparedReports;
+using ComparePart = std::shared_ptr<const ComparedReports>;  // its sides are reports
 
 struct Report {
   std::string command;
-  ModelSummary model;
+  ReportedModel model;
   std::map<std::string, int64_t> bound_dims;  // symbolic dimensions; of the first run
   std::vector<std::pair<std::string, std::string>> assumptions;
   std::vector<RunSummary> runs;  // of AnalyzePart one per batch, of PlanPart the step without any plan, else none
@@ -198,7 +198,7 @@ std::string_view NameOf(Severity severity);  // "warning"
 
 // With a clock, times too.
 RunSummary Summarize(const Analysis& analysis, const Clock* clock = nullptr);
-ModelSummary SummarizeModel(const Analysis& analysis);
+ReportedModel SummarizeModel(const Analysis& analysis);
 
 // Batches beyond those of a sweep at which ComputeScaling wants to know the peak: the next one gives the slope, the
 // last one tells whether it is a law. Empty where they would be too large to say anything.

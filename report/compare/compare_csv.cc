@@ -7,7 +7,7 @@
 
 namespace onnx_mem {
 
-std::string CompareCsv(const Comparison& comparison, const Report& report) {
+std::string CompareCsv(const ComparedReports& comparison, const Report& report) {
   const std::vector<std::string> names = SideNames(comparison);
   const bool by_layer = report.shown_table == "layers";
   std::string text = by_layer ? "head,module,presence,base_bytes,head_bytes,delta_bytes\n"
@@ -30,7 +30,7 @@ std::string CompareCsv(const Comparison& comparison, const Report& report) {
   return text;
 }
 
-std::string CompareQuiet(const Comparison& comparison) {
+std::string CompareQuiet(const ComparedReports& comparison) {
   const std::vector<std::string> names = SideNames(comparison);
   std::string text;
   for (size_t h = 0; h < comparison.changes.size(); ++h) {

@@ -82,7 +82,7 @@ void WriteHead(JsonWriter& json, const ComparedSide& head, const Change& change)
   WriteGroups(json, "casts_added", change.casts_added);
 }
 
-void WriteAmp(JsonWriter& json, const Comparison& comparison) {
+void WriteAmp(JsonWriter& json, const ComparedReports& comparison) {
   if (!json.KeyOf("base_amp", comparison.base_amp.has_value())) return;
   Report report;
   report.runs = {*comparison.base_amp};
@@ -92,7 +92,7 @@ void WriteAmp(JsonWriter& json, const Comparison& comparison) {
   json.EndObject();
 }
 
-void WriteGate(JsonWriter& json, const Comparison& comparison) {
+void WriteGate(JsonWriter& json, const ComparedReports& comparison) {
   if (!comparison.gate) return;
   json.Key("max_increase").Number(comparison.gate->most_percent / 100);
   json.Key("within").Bool(comparison.gate->exceeded.empty());
@@ -115,7 +115,7 @@ void WriteSideNeeds(JsonWriter& json, const RunSummary& run, int64_t limit_bytes
 }
 
 // Verdicts are those of the heads.
-void WriteHeld(JsonWriter& json, const Comparison& comparison) {
+void WriteHeld(JsonWriter& json, const ComparedReports& comparison) {
   if (comparison.limits.empty()) return;
   Verdict worst = Verdict::kFits;
   for (size_t i = 0; i < comparison.limits.size(); ++i) {
@@ -142,7 +142,7 @@ void WriteHeld(JsonWriter& json, const Comparison& comparison) {
 
 }  // namespace
 
-void WriteComparison(JsonWriter& json, const Comparison& comparison) {
+void WriteComparison(JsonWriter& json, const ComparedReports& comparison) {
   WriteGate(json, comparison);
   WriteHeld(json, comparison);
   WriteSide(json, "base", comparison.base);

@@ -37,7 +37,7 @@ std::string RowText(std::string_view name, int64_t base, int64_t head, bool bold
 }
 
 // Figures, then the layers that changed most.
-void AddHead(const Comparison& comparison, size_t head, const Report& report, const Screen& screen, Rows& rows) {
+void AddHead(const ComparedReports& comparison, size_t head, const Report& report, const Screen& screen, Rows& rows) {
   const std::vector<std::string> names = SideNames(comparison);
   const std::string of = comparison.heads.size() > 1 ? absl::StrFormat("%s: ", MarkdownText(names[head + 1])) : "";
   for (const ComparedFigure& figure : FiguresOf(comparison.base.run(), comparison.heads[head].run())) {
@@ -57,7 +57,7 @@ void AddHead(const Comparison& comparison, size_t head, const Report& report, co
 
 }  // namespace
 
-std::string CompareMarkdown(const Comparison& comparison, const Report& report, const Screen& screen) {
+std::string CompareMarkdown(const ComparedReports& comparison, const Report& report, const Screen& screen) {
   std::string text;
   for (const auto& lines : {GateInWords(comparison, screen), HeldInWords(comparison, screen)}) {
     for (const std::string& line : lines) absl::StrAppendFormat(&text, "**%s**\n\n", MarkdownText(line));

@@ -22,7 +22,7 @@ constexpr size_t kMostOperators = 5;
 
 std::string Size(int64_t bytes, ByteUnit unit) { return bytes == 0 ? "-" : SizeIn(bytes, unit); }
 
-ByteUnit UnitOf(const Comparison& comparison, ByteUnit chosen) {
+ByteUnit UnitOf(const ComparedReports& comparison, ByteUnit chosen) {
   int64_t largest = 0;
   const auto look = [&](const RunSummary& run) { largest = std::max(largest, MainPart(run).device_bytes); };
   look(comparison.base.run());
@@ -31,11 +31,11 @@ ByteUnit UnitOf(const Comparison& comparison, ByteUnit chosen) {
 }
 
 // "base  a.onnx  25.6 M parameters (float32)  122 nodes  batch 64", a line for each side.
-std::string HeadingOf(const Comparison& comparison, const Screen& screen) {
+std::string HeadingOf(const ComparedReports& comparison, const Screen& screen) {
   TextTable table;
   table.columns = {{}, {.shrinks = true}, {.optional = true}, {.right = true, .optional = true}, {.right = true}};
   const auto add = [&](std::string role, const Report& report) {
-    const ModelSummary& model = report.model;
+    const ReportedModel& model = report.model;
     std::string parameters = absl::StrFormat("%s parameters", ShortCount(model.parameters));
     if (!model.parameter_dtype.empty()) absl::StrAppendFormat(&parameters, " (%s)", model.parameter_dtype);
     table.rows.push_back({std::move(role), BaseName(model.path), std::move(parameters),
@@ -53,7 +53,7 @@ std::string HeadingOf(const Comparison& comparison, const Screen& screen) {
 // The figures of one head, with those of the base under autocast beside them where it was analyzed.
 class FigureTable {
  public:
-  FigureTable(const Comparison& comparison, size_t head, ByteUnit unit)
+  FigureTable(const ComparedReports& comparison, size_t head, ByteUnit unit)
       : figures_(FiguresOf(comparison.base.run(), comparison.heads[head].run())), unit_(unit) {
     table_.columns = {
         {.shrinks = true}, {.right = true}, {.right = true}, {.right = true}, {.right = true, .optional = true}};
@@ -125,7 +125,7 @@ class FigureTable {
 };
 
 // Several heads: a row each.
-TextTable HeadTable(const Comparison& comparison, ByteUnit unit) {
+TextTable HeadTable(const ComparedReports& comparison, ByteUnit unit) {
   const RunSummary& base = comparison.base.run();
   const std::vector<std::string> names = SideNames(comparison);
   TextTable table;
@@ -216,7 +216,7 @@ std::string OperatorsText(const Change& change, const Screen& screen) {
 
 // Texts of all heads; the name of the head before each where there are several.
 template <class TextOf>
-std::string OfEachHead(const Comparison& comparison, TextOf text_of, const Screen& screen) {
+std::string OfEachHead(const ComparedReports& comparison, TextOf text_of, const Screen& screen) {
   const std::vector<std::string> names = SideNames(comparison);
   std::string text;
   for (size_t h = 0; h < comparison.heads.size(); ++h) {
@@ -233,7 +233,7 @@ std::string OfEachHead(const Comparison& comparison, TextOf text_of, const Scree
 
 }  // namespace
 
-std::string CompareText(const Comparison& comparison, const Report& report, const Screen& screen) {
+std::string CompareText(const ComparedReports& comparison, const Report& report, const Screen& screen) {
   const ByteUnit unit = UnitOf(comparison, screen.units);
   std::vector<std::string> parts;
   std::string verdict;

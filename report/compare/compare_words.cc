@@ -47,7 +47,7 @@ std::string_view TagOf(Presence presence) {
   return presence == Presence::kNew ? "[NEW] " : presence == Presence::kGone ? "[DEL] " : "";
 }
 
-std::string_view AmpName(const Comparison& comparison) {
+std::string_view AmpName(const ComparedReports& comparison) {
   return comparison.amp_dtype == DType::kBFloat16 ? "bf16" : "fp16";
 }
 
@@ -65,7 +65,7 @@ std::string SignedPercent(int64_t base, int64_t head) {
   return absl::StrFormat("%+.1f %%", percent);
 }
 
-std::string ChangeInWords(const Comparison& comparison, size_t head, const Screen& screen) {
+std::string ChangeInWords(const ComparedReports& comparison, size_t head, const Screen& screen) {
   const std::vector<std::string> names = SideNames(comparison);
   const RunSummary& before = comparison.base.run();
   const RunSummary& after = comparison.heads[head].run();
@@ -78,7 +78,7 @@ std::string ChangeInWords(const Comparison& comparison, size_t head, const Scree
   return absl::StrFormat("%s%s against %s: %s", of, names[head + 1], names[0], absl::StrJoin(parts, "; "));
 }
 
-std::vector<std::string> GateInWords(const Comparison& comparison, const Screen& screen) {
+std::vector<std::string> GateInWords(const ComparedReports& comparison, const Screen& screen) {
   if (!comparison.gate) return {};
   const Gate& gate = *comparison.gate;
   if (gate.exceeded.empty()) {
@@ -96,7 +96,7 @@ std::vector<std::string> GateInWords(const Comparison& comparison, const Screen&
   return lines;
 }
 
-std::vector<std::string> HeldInWords(const Comparison& comparison, const Screen& screen) {
+std::vector<std::string> HeldInWords(const ComparedReports& comparison, const Screen& screen) {
   std::vector<std::string> lines;
   for (size_t i = 0; i < comparison.limits.size(); ++i) {
     lines.push_back(absl::StrFormat("%s %s %s", comparison.heads.size() == 1 ? "The head" : "Every head",
@@ -106,7 +106,7 @@ std::vector<std::string> HeldInWords(const Comparison& comparison, const Screen&
   return lines;
 }
 
-std::vector<std::string> PrecisionInWords(const Comparison& comparison, const Screen& screen) {
+std::vector<std::string> PrecisionInWords(const ComparedReports& comparison, const Screen& screen) {
   const std::vector<std::string> names = SideNames(comparison);
   std::vector<std::string> lines;
   for (size_t h = 0; h < comparison.heads.size(); ++h) {

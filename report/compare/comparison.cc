@@ -56,15 +56,15 @@ Change ChangeBetween(const ComparedSide& base, const ComparedSide& head) {
 
 }  // namespace
 
-Comparison Compare(ComparedSide base, std::vector<ComparedSide> heads) {
-  Comparison comparison;
+ComparedReports Compare(ComparedSide base, std::vector<ComparedSide> heads) {
+  ComparedReports comparison;
   for (const ComparedSide& head : heads) comparison.changes.push_back(ChangeBetween(base, head));
   comparison.base = std::move(base);
   comparison.heads = std::move(heads);
   return comparison;
 }
 
-Gate CheckGate(const Comparison& comparison, double most_percent) {
+Gate CheckGate(const ComparedReports& comparison, double most_percent) {
   Gate gate;
   gate.most_percent = most_percent;
   for (size_t h = 0; h < comparison.heads.size(); ++h) {
@@ -102,7 +102,7 @@ std::vector<ComparedFigure> FiguresOf(const RunSummary& base, const RunSummary& 
   return figures;
 }
 
-std::vector<std::string> SideNames(const Comparison& comparison) {
+std::vector<std::string> SideNames(const ComparedReports& comparison) {
   std::vector<const Report*> sides = {&comparison.base.report};
   for (const ComparedSide& head : comparison.heads) sides.push_back(&head.report);
   std::vector<std::string> names, paths, batches;
@@ -122,17 +122,17 @@ std::vector<std::string> SideNames(const Comparison& comparison) {
   return names;
 }
 
-std::string SideTitle(const Comparison& comparison, size_t side) {
+std::string SideTitle(const ComparedReports& comparison, size_t side) {
   if (side == 0) return "base";
   return comparison.heads.size() == 1 ? "head" : absl::StrFormat("head %d", side);
 }
 
-const RunSummary& RunOfSide(const Comparison& comparison, const Limit& limit, size_t side) {
+const RunSummary& RunOfSide(const ComparedReports& comparison, const Limit& limit, size_t side) {
   if (limit.runs != nullptr) return (*limit.runs)[side];
   return (side == 0 ? comparison.base : comparison.heads[side - 1]).run();
 }
 
-Verdict VerdictOfHeads(const Comparison& comparison, size_t limit) {
+Verdict VerdictOfHeads(const ComparedReports& comparison, size_t limit) {
   const Limit& held = comparison.limits[limit];
   const Limit alone{held.kind, held.name, held.bytes};
   Verdict worst = Verdict::kFits;

@@ -87,7 +87,7 @@ struct Gate {
   std::vector<Excess> exceeded;
 };
 
-struct Comparison {
+struct ComparedReports {
   ComparedSide base;
   std::vector<ComparedSide> heads;
   std::vector<Change> changes;         // one per head
@@ -98,17 +98,17 @@ struct Comparison {
 };
 
 // A side, 0 for the base, on the card of `limit`.
-const RunSummary& RunOfSide(const Comparison& comparison, const Limit& limit, size_t side);
+const RunSummary& RunOfSide(const ComparedReports& comparison, const Limit& limit, size_t side);
 
 // The worst verdict of all heads on one limit.
-Verdict VerdictOfHeads(const Comparison& comparison, size_t limit);
+Verdict VerdictOfHeads(const ComparedReports& comparison, size_t limit);
 
 ComparedSide ComparedOf(const Analysis& analysis);
 
-Comparison Compare(ComparedSide base, std::vector<ComparedSide> heads);
+ComparedReports Compare(ComparedSide base, std::vector<ComparedSide> heads);
 
 // Which of the peaks and device figures of `comparison` grew by more than `most_percent`.
-Gate CheckGate(const Comparison& comparison, double most_percent);
+Gate CheckGate(const ComparedReports& comparison, double most_percent);
 
 // One line of a comparison: a category or a total of one part.
 struct ComparedFigure {
@@ -129,10 +129,10 @@ std::vector<ComparedFigure> FiguresOf(const RunSummary& base, const RunSummary& 
 std::vector<LayerChange> Coarse(const std::vector<LayerChange>& layers);
 
 // What tells the sides apart, base first: file names, else paths, else "batch 32".
-std::vector<std::string> SideNames(const Comparison& comparison);
+std::vector<std::string> SideNames(const ComparedReports& comparison);
 
 // "base", "head", of several "head 2".
-std::string SideTitle(const Comparison& comparison, size_t side);
+std::string SideTitle(const ComparedReports& comparison, size_t side);
 
 }  // namespace onnx_mem
 

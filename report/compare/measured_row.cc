@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kBlock = 512;  // sizes of blocks are multiples (c10/cuda/CUDACachingAllocator.h, kMinBlockSize)
 
-void AddModel(JsonWriter& json, const ModelSummary& model) {
+void AddModel(JsonWriter& json, const ReportedModel& model) {
   json.Key("model").BeginObject();
   json.Add({{"source", model.source}, {"producer", NullIfEmpty(model.producer)}, {"nodes", model.nodes}});
   json.Add({{"parameters", model.parameters}, {"parameter_dtype", NullIfEmpty(model.parameter_dtype)}});

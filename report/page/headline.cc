@@ -84,7 +84,7 @@ std::string PlanHtml(const Report& report, const Screen& screen) {
 }
 
 // A line for each head, then what it is held against.
-std::string ChangeHtml(const Comparison& comparison, const Screen& screen) {
+std::string ChangeHtml(const ComparedReports& comparison, const Screen& screen) {
   std::string html = "<div class=\"card\">";
   for (size_t head = 0; head < comparison.heads.size(); ++head) {
     absl::StrAppendFormat(&html, "<p class=\"size small\">%s</p>", HtmlText(ChangeInWords(comparison, head, screen)));

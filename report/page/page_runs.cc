@@ -31,7 +31,7 @@ void AddPlanRuns(const PlanPart& part, std::vector<PageRun>& runs) {
   }
 }
 
-void AddComparedRuns(const Comparison& comparison, std::vector<PageRun>& runs) {
+void AddComparedRuns(const ComparedReports& comparison, std::vector<PageRun>& runs) {
   const std::vector<std::string> names = SideNames(comparison);
   std::vector<const Analysis*> sides = {comparison.base.analysis.get()};
   for (const ComparedSide& head : comparison.heads) sides.push_back(head.analysis.get());

@@ -40,7 +40,7 @@ std::string CellHtml(const Cell& cell, ColumnKind kind, ByteUnit unit) {
 }
 
 // What changed, by category and total and by layer; of each head two tables.
-std::vector<Table> ChangeTables(const Comparison& comparison) {
+std::vector<Table> ChangeTables(const ComparedReports& comparison) {
   const std::vector<std::string> names = SideNames(comparison);
   std::vector<Table> tables;
   for (size_t h = 0; h < comparison.heads.size(); ++h) {

@@ -53,7 +53,7 @@ std::string Sentence(std::string_view text, const Screen& screen, size_t hanging
 }
 
 std::string HeadingText(const Report& report, const Screen& screen) {
-  const ModelSummary& model = report.model;
+  const ReportedModel& model = report.model;
   std::string parameters = absl::StrFormat("%s parameters", ShortCount(model.parameters));
   if (!model.parameter_dtype.empty()) absl::StrAppendFormat(&parameters, " (%s)", model.parameter_dtype);
   std::vector<std::string> facts = {parameters, absl::StrFormat("%d nodes", model.nodes)};

@@ -29,7 +29,7 @@ std::string SweepCardsText(const std::vector<RunSummary>& runs, const std::vecto
 
 // What a plan, or the sides of a comparison, were held against.
 std::string PlanHeldText(const PlanPart& plan, const Screen& screen);
-std::string HeldText(const Comparison& comparison, const Screen& screen);
+std::string HeldText(const ComparedReports& comparison, const Screen& screen);
 
 // `text` with the verdict again as its last line, where a terminal would have scrolled it away.
 std::string WithVerdictLast(std::string text, const Report& report, const Screen& screen);

@@ -109,7 +109,7 @@ std::string PlanHeldLine(const PlanPart& plan, const Screen& screen) {
   return absl::StrFormat("The plan %s", VerdictText(plan.held.front().planned, limit, screen.units));
 }
 
-std::string CompareLine(const Comparison& comparison, const Screen& screen) {
+std::string CompareLine(const ComparedReports& comparison, const Screen& screen) {
   if (!comparison.limits.empty()) {
     std::vector<Named> all;
     for (size_t i = 0; i < comparison.limits.size(); ++i) {
@@ -256,7 +256,7 @@ std::string PlanHeldText(const PlanPart& plan, const Screen& screen) {
   return AlignedText(std::move(table), kIndent, 2, screen);
 }
 
-std::string HeldText(const Comparison& comparison, const Screen& screen) {
+std::string HeldText(const ComparedReports& comparison, const Screen& screen) {
   if (comparison.limits.empty()) return "";
   const std::vector<std::string> names = SideNames(comparison);
   TextTable table{{{.shrinks = true}, {.right = true}}, {{"", "usable"}}};

@@ -13,7 +13,7 @@
 namespace onnx_mem {
 namespace {
 
-absl::StatusOr<Answer> RunOn(const std::vector<std::string>& words) {
+absl::StatusOr<CommandAnswer> RunOn(const std::vector<std::string>& words) {
   const ParsedOptions parsed = ParseOptions(words);
   return parsed.status.ok() ? CommandNamed(parsed.options.command)->run(parsed.options) : parsed.status;
 }

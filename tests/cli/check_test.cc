@@ -21,7 +21,7 @@ std::string CheckOf(const std::string& model, const Words& words) {
   all.insert(all.end(), words.begin(), words.end());
   const ParsedOptions parsed = ParseOptions(all);
   EXPECT_TRUE(parsed.status.ok()) << parsed.status;
-  const absl::StatusOr<Answer> answer = RunCheck(parsed.options);
+  const absl::StatusOr<CommandAnswer> answer = RunCheck(parsed.options);
   EXPECT_TRUE(answer.ok()) << answer.status();
   return answer.ok() ? answer->text : "";
 }

@@ -25,7 +25,7 @@ absl::StatusOr<RunSummary> Requested(void (*ask)(Options& options)) {
   options.operands = {path.string()};
   options.batches = {8};
   ask(options);
-  const absl::StatusOr<Answer> answered = AnswerAnalyze(options);
+  const absl::StatusOr<CommandAnswer> answered = AnswerAnalyze(options);
   fs::remove(path);
   if (!answered.ok()) return answered.status();
   return answered->report.runs.at(0);

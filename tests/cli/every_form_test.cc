@@ -82,7 +82,7 @@ struct Outcome {
 Outcome RunWords(const Words& words) {
   SCOPED_TRACE(Joined(words));
   const ParsedOptions parsed = ParseOptions(words);
-  const absl::StatusOr<Answer> answer =
+  const absl::StatusOr<CommandAnswer> answer =
       parsed.status.ok() ? CommandNamed(parsed.options.command)->run(parsed.options) : parsed.status;
   if (!answer.ok()) {
     EXPECT_NE(DiagnosticOf(answer.status()).code, Code::kInternal) << answer.status().message();

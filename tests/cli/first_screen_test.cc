@@ -25,7 +25,7 @@ absl::StatusOr<Report> ReportOn(const fs::path& model, Advice advice = Advice::k
   options.command = "analyze";
   options.operands = {model.string()};
   options.batches = {2};
-  absl::StatusOr<Answer> answered = AnswerAnalyze(options);
+  absl::StatusOr<CommandAnswer> answered = AnswerAnalyze(options);
   if (!answered.ok()) {
     options.workload.bindings.dims = {{"seq", 64}, {"sequence", 64}};
     answered = AnswerAnalyze(options);

@@ -28,7 +28,7 @@ std::string LoopsWithinLoops(int depth, int trips) {
   return absl::StrCat("g (float[N, 4] x) => (y) { ", body, " }");
 }
 
-using AnswerOfCommand = absl::StatusOr<Answer> (*)(const Options&, const OpenModels&);
+using AnswerOfCommand = absl::StatusOr<CommandAnswer> (*)(const Options&, const OpenModels&);
 
 // The code of the error, or "answered".
 std::string Ends(AnswerOfCommand answer, const std::string& text, Options options) {
@@ -38,7 +38,7 @@ std::string Ends(AnswerOfCommand answer, const std::string& text, Options option
   options.operands = {"m.onnx", "m.onnx"};
   if (answer != &AnswerCompare) options.operands.pop_back();
   const work::Counting counting;
-  const absl::StatusOr<Answer> answered = answer(options, {shared, shared});
+  const absl::StatusOr<CommandAnswer> answered = answer(options, {shared, shared});
   EXPECT_LT(work::Current().spent, 3 * work::kBudget);
   if (answered.ok()) return "answered";
   EXPECT_FALSE(DiagnosticOf(answered.status()).details.empty()) << "no way out";

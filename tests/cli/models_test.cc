@@ -22,7 +22,7 @@ Json SideBySide(const std::vector<std::string>& names) {
   options.batches = {8};
   options.by = By::kLayer;
   options.format = "json";
-  const absl::StatusOr<Answer> answer = AnalyzeModels(options);
+  const absl::StatusOr<CommandAnswer> answer = AnalyzeModels(options);
   EXPECT_TRUE(answer.ok()) << answer.status();
   return Json::parse(answer->text);
 }
@@ -58,7 +58,7 @@ TEST(AnalyzeModels, ABudgetThatOneModelBreaksIsBroken) {
   options.operands = {Model("lenet5"), Model("resnet18")};
   const auto is_yes = [&](int64_t budget_bytes) {
     options.budget_bytes = budget_bytes;
-    const absl::StatusOr<Answer> answer = AnalyzeModels(options);
+    const absl::StatusOr<CommandAnswer> answer = AnalyzeModels(options);
     EXPECT_TRUE(answer.ok()) << answer.status();
     return answer->yes;
   };

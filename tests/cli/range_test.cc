@@ -21,7 +21,7 @@ Json Analyzed(const std::string& model, const std::vector<std::string>& more) {
   words.insert(words.end(), more.begin(), more.end());
   const ParsedOptions parsed = ParseOptions(words);
   EXPECT_TRUE(parsed.status.ok());
-  const absl::StatusOr<Answer> answer = CommandNamed(parsed.options.command)->run(parsed.options);
+  const absl::StatusOr<CommandAnswer> answer = CommandNamed(parsed.options.command)->run(parsed.options);
   return answer.ok() ? Json::parse(answer->text) : Json();
 }
 

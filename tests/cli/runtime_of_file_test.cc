@@ -26,14 +26,14 @@ Options OptionsFrom(const Words& words) {
 }
 
 TEST(RuntimeOfFile, AnInt8FileHasItsParametersAndNoTrainingStep) {
-  const absl::StatusOr<Answer> answered = AnswerAnalyze(OptionsFrom({kInt8}));
+  const absl::StatusOr<CommandAnswer> answered = AnswerAnalyze(OptionsFrom({kInt8}));
   ASSERT_TRUE(answered.ok()) << answered.status();
   EXPECT_NEAR(static_cast<double>(answered->report.model.parameters), 11.7e6, 0.1e6);
   EXPECT_FALSE(answered->report.runs.at(0).training.has_value());
 }
 
 TEST(RuntimeOfFile, NothingIsTrainedWhereTheUserWantsPyTorchEither) {
-  const absl::StatusOr<Answer> answered = AnswerAnalyze(OptionsFrom({kInt8, "--for", "pytorch"}));
+  const absl::StatusOr<CommandAnswer> answered = AnswerAnalyze(OptionsFrom({kInt8, "--for", "pytorch"}));
   ASSERT_TRUE(answered.ok()) << answered.status();
   ASSERT_NE(answered->analysis->training(), nullptr);
   for (const Buffer& buffer : answered->analysis->training()->program->buffers) {
@@ -43,7 +43,7 @@ TEST(RuntimeOfFile, NothingIsTrainedWhereTheUserWantsPyTorchEither) {
 
 TEST(RuntimeOfFile, TwoFilesAreComparedInOneRuntime) {
   for (const Words& order : {Words{kFloat, kInt8}, Words{kInt8, kFloat}}) {
-    const absl::StatusOr<Answer> answered = AnswerCompare(OptionsFrom({"compare", order[0], order[1]}));
+    const absl::StatusOr<CommandAnswer> answered = AnswerCompare(OptionsFrom({"compare", order[0], order[1]}));
     ASSERT_TRUE(answered.ok()) << answered.status();
     const auto& comparison = *std::get<ComparePart>(answered->report.part);
     EXPECT_FALSE(comparison.base.report.runs.at(0).training.has_value());
@@ -55,12 +55,12 @@ TEST(RuntimeOfFile, TwoFilesAreComparedInOneRuntime) {
 }
 
 TEST(RuntimeOfFile, ThereIsNoPlanForWhatIsNotTrained) {
-  const absl::StatusOr<Answer> answered = AnswerPlan(OptionsFrom({"plan", kInt8, "--budget", "1GiB"}));
+  const absl::StatusOr<CommandAnswer> answered = AnswerPlan(OptionsFrom({"plan", kInt8, "--budget", "1GiB"}));
   EXPECT_EQ(DiagnosticOf(answered.status()).code, Code::kNothingTrained) << answered.status();
 }
 
 TEST(RuntimeOfFile, FitIsAboutAnInference) {
-  const absl::StatusOr<Answer> answered = AnswerFit(OptionsFrom({"fit", kInt8, "--gpu", "T4"}));
+  const absl::StatusOr<CommandAnswer> answered = AnswerFit(OptionsFrom({"fit", kInt8, "--gpu", "T4"}));
   ASSERT_TRUE(answered.ok()) << answered.status();
   const auto& cards = std::get<FitPart>(answered->report.part).cards;
   ASSERT_EQ(cards.at(0).parts.size(), 1u);

@@ -18,7 +18,7 @@ const char kModels[] = ONNX_MEM_SOURCE_DIR "/testdata/models/";
 std::vector<RunSummary> RunsOf(const Words& words) {
   const ParsedOptions parsed = ParseOptions(words);
   EXPECT_TRUE(parsed.status.ok()) << parsed.status;
-  const absl::StatusOr<Answer> answered = AnswerAnalyze(parsed.options);
+  const absl::StatusOr<CommandAnswer> answered = AnswerAnalyze(parsed.options);
   EXPECT_TRUE(answered.ok()) << answered.status();
   return answered.ok() ? answered->report.runs : std::vector<RunSummary>();
 }
