@@ -249,7 +249,7 @@ class Fit(FitFigures, Answer):
       over: what is varied: "batch" or "length".
       size: of the question, along that.
       ways: what makes the batch fit, cheapest first; together: several changes at once, fastest first.
-      ranks: whose figures they are, where fit chose the number among ranks_among; ways_ranks: with so many the ways fit.
+      ranks: whose figures they are, where fit chose among ranks_among; ways_ranks: with so many the ways fit.
     """
     fits: bool | None = None
     verdict: Verdict | None = None
