@@ -1,13 +1,9 @@
 #include "analyzer/parallel/rank_step.h"
 
-#include <algorithm>
-
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/lower/adapters/tensor_parallel.h"
 #include "analyzer/parallel/pipeline.h"
+#include "analyzer/parallel/unit_borders.h"
 
 namespace onnx_mem {
 
@@ -21,26 +17,6 @@ absl::StatusOr<RankGraph> GraphOfRank(const Lowered& lowered, const EnactedLayou
   RETURN_IF_ERROR(SplitTensors(rank.lowered, part.tensor));
   if (!lowered.loss.valid()) rank.run.loss = LossOf(lowered, rank.run.loss);  // which sizes tell
   return rank;
-}
-
-bool KeepsHooks(const Segment& segment, const std::vector<std::string>& split) {
-  if (split.empty()) return true;
-  return !segment.modules.empty() &&
-         std::none_of(segment.modules.begin(), segment.modules.end(), [&](const std::string& module) {
-           return std::find(split.begin(), split.end(), module) != split.end();
-         });
-}
-
-absl::Status CheckHooks(const std::vector<Segment>& segments, const std::vector<std::string>& split) {
-  for (const Segment& segment : segments) {
-    if (KeepsHooks(segment, split)) continue;
-    const std::vector<std::string>& names = segment.modules.empty() ? segment.nodes : segment.modules;
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadPlan,
-                       absl::StrCat("the segment ", absl::StrJoin(names, ", "), " ends where --tp exchanges tensors"),
-                       {"why: parallelize_module does that in hooks around a module, a plan wraps its forward alone",
-                        "way out: the module around, as onnx-mem plan with the same options finds"});
-  }
-  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<SplitModule>> SplitModulesOf(const Lowered& lowered, const RankLayout& layout) {

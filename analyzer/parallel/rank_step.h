@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "analyzer/analysis/enact.h"
 #include "analyzer/eager/optimizer/optimizer.h"
@@ -30,13 +29,6 @@ struct RankGraph {
   Run run;
 };
 absl::StatusOr<RankGraph> GraphOfRank(const Lowered& lowered, const EnactedLayout& part);
-
-// What a module that is split exchanges is done by hooks around its forward, while a plan wraps the forward alone: a
-// segment has such modules inside of its own, or none. `split`: their paths.
-bool KeepsHooks(const Segment& segment, const std::vector<std::string>& split);
-
-// Error (bad-plan): one of `segments` does not.
-absl::Status CheckHooks(const std::vector<Segment>& segments, const std::vector<std::string>& split);
 
 // The modules that are split, none without tensor parallelism.
 absl::StatusOr<std::vector<SplitModule>> SplitModulesOf(const Lowered& lowered, const RankLayout& layout);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -26,6 +27,13 @@ bool IsAroundUnit(const std::string& module, const std::vector<std::string>& uni
                      [&](const std::string& unit) { return unit != module && IsInside(unit, module); });
 }
 
+absl::Status Refused(const Segment& segment, std::string_view what, std::vector<std::string> details) {
+  const std::vector<std::string>& names = segment.modules.empty() ? segment.nodes : segment.modules;
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadPlan,
+                     absl::StrCat("the segment ", absl::StrJoin(names, ", "), " ", std::string(what)),
+                     std::move(details));
+}
+
 }  // namespace
 
 bool KeepsUnits(const Segment& segment, const std::vector<std::string>& units) {
@@ -47,14 +55,30 @@ std::vector<std::string> NamesOf(const std::vector<FsdpUnit>& units) {
   return names;
 }
 
+bool KeepsHooks(const Segment& segment, const std::vector<std::string>& split) {
+  if (split.empty()) return true;
+  return !segment.modules.empty() &&
+         std::none_of(segment.modules.begin(), segment.modules.end(), [&](const std::string& module) {
+           return std::find(split.begin(), split.end(), module) != split.end();
+         });
+}
+
 absl::Status CheckSegments(const std::vector<Segment>& segments, const std::vector<std::string>& units) {
   for (const Segment& segment : segments) {
     if (KeepsUnits(segment, units)) continue;
-    const std::vector<std::string>& names = segment.modules.empty() ? segment.nodes : segment.modules;
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadPlan,
-                       absl::StrCat("the segment ", absl::StrJoin(names, ", "), " crosses units of FSDP"),
-                       {"why: a unit's parameters are gathered where it is called; PyTorch refuses such a segment",
-                        "way out: a unit alone, or modules inside one, as onnx-mem plan with the same options finds"});
+    return Refused(segment, "crosses units of FSDP",
+                   {"why: a unit's parameters are gathered where it is called; PyTorch refuses such a segment",
+                    "way out: a unit alone, or modules inside one, as onnx-mem plan with the same options finds"});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckHooks(const std::vector<Segment>& segments, const std::vector<std::string>& split) {
+  for (const Segment& segment : segments) {
+    if (KeepsHooks(segment, split)) continue;
+    return Refused(segment, "ends where --tp exchanges tensors",
+                   {"why: parallelize_module does that in hooks around a module, a plan wraps its forward alone",
+                    "way out: the module around, as onnx-mem plan with the same options finds"});
   }
   return absl::OkStatus();
 }

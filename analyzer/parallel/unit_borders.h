@@ -1,4 +1,4 @@
-// Which segments may be checkpointed where FSDP2 gathers parameters unit by unit.
+// Which segments may be checkpointed where FSDP2 gathers parameters unit by unit, or tensor parallelism splits modules.
 #ifndef ONNX_MEM_ANALYZER_PARALLEL_UNIT_BORDERS_H_
 #define ONNX_MEM_ANALYZER_PARALLEL_UNIT_BORDERS_H_
 
@@ -21,6 +21,13 @@ std::vector<std::string> NamesOf(const std::vector<FsdpUnit>& units);
 
 // Error (bad-plan): one of `segments` does not keep `units`.
 absl::Status CheckSegments(const std::vector<Segment>& segments, const std::vector<std::string>& units);
+
+// What a module that is split exchanges is done by hooks around its forward, while a plan wraps the forward alone: a
+// segment has such modules inside of its own, or none. `split`: their paths.
+bool KeepsHooks(const Segment& segment, const std::vector<std::string>& split);
+
+// Error (bad-plan): one of `segments` does not.
+absl::Status CheckHooks(const std::vector<Segment>& segments, const std::vector<std::string>& split);
 
 }  // namespace onnx_mem
 

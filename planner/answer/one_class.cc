@@ -9,7 +9,6 @@
 #include "analyzer/analysis/segments.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
-#include "analyzer/parallel/rank_step.h"
 #include "analyzer/parallel/unit_borders.h"
 #include "planner/answer/answer_proof.h"
 #include "planner/answer/curve_plans.h"

@@ -13,7 +13,6 @@
 namespace onnx_mem {
 namespace {
 
-constexpr char kMeshImport[] = "    from torch.distributed.device_mesh import init_device_mesh\n";
 constexpr size_t kIndent = 9;  // behind "UNITS = ["
 
 std::string TorchName(DType dtype) {

@@ -49,8 +49,7 @@ std::string SplitNames(const std::vector<SplitModule>& split) {
 std::string TensorImports(const std::vector<SplitModule>& split) {
   const bool ends =
       !PathsWith(TensorStyle::kGathered, split).empty() || !PathsWith(TensorStyle::kEmbedding, split).empty();
-  return absl::StrCat("    from torch.distributed.device_mesh import init_device_mesh\n",
-                      ends ? "    from torch.distributed.tensor import Replicate\n" : "",
+  return absl::StrCat(kMeshImport, ends ? "    from torch.distributed.tensor import Replicate\n" : "",
                       "    from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, "
                       "parallelize_module\n");
 }

@@ -10,6 +10,9 @@
 
 namespace onnx_mem {
 
+// Of whatever spreads a step over ranks.
+inline constexpr char kMeshImport[] = "    from torch.distributed.device_mesh import init_device_mesh\n";
+
 // A list of names for each style that is there.
 std::string SplitNames(const std::vector<SplitModule>& split);
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/parallel/unit_borders.h"
 #include "planner/measure/plan.h"
 #include "tests/planner/advice/testdata_model.h"
 
