@@ -59,6 +59,7 @@ absl::Status CurvePlans::Add(const Front& front) {
   const int64_t grain = (BytesOn(line, judged.front().score) - BytesOn(line, judged.back().score)) / points;
   int64_t shown = BytesOn(line, judged.front().score);
   for (size_t i = 0; i < judged.size(); ++i) {
+    if (judged[i].beaten) continue;
     const bool end = i == 0 || i + 1 == judged.size();
     // The first one within the budget is the answer, however near it is to the one before.
     const auto within = [&](size_t k) {
@@ -75,7 +76,7 @@ absl::Status CurvePlans::Add(const Front& front) {
 }
 
 absl::Status CurvePlans::AddConventional(const Choice& choice, std::string label, const Front& front) {
-  if (choice.size() < 2) return absl::OkStatus();
+  if (choice.size() < 2 || front.IsBeaten(choice)) return absl::OkStatus();
   ASSIGN_OR_RETURN(ModulePlan plan, MeasuredPlan(choice, "hand", std::move(label), front.MeasuredOf(choice)));
   plans_.push_back(std::move(plan));
   return absl::OkStatus();

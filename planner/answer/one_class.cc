@@ -32,15 +32,16 @@ namespace {
 
 class ModelPlanner {
  public:
-  // `others`: plans for the curve that were found and measured elsewhere. What `accountant` has done so far takes
-  // nothing from the effort; it and `prover` outlive this.
-  ModelPlanner(const PlanRequest& request, Accountant& accountant, Prover& prover, std::vector<ModulePlan> others)
+  // As PlanOneClass; all outlive this.
+  ModelPlanner(const PlanRequest& request, Accountant& accountant, Prover& prover, const OtherPlans& others,
+               const Front* finer)
       : request_(request),
         accountant_(accountant),
         prover_(prover),
         done_before_(accountant.work() - 1),  // the step without a plan counts each time
         effort_(request_, accountant_, done_before_),
-        plans_(std::move(others)) {}
+        others_(others),
+        finer_(finer) {}
 
   absl::StatusOr<PlanAnswer> Plan() {
     ASSIGN_OR_RETURN(const CandidateSet candidates, Candidates());
@@ -60,9 +61,12 @@ class ModelPlanner {
     Exact exact =
         calls ? Exact(profile_, std::move(calls->limits), std::move(calls->proven)) : Exact(prover_, profile_);
     Front front(accountant_, profile_, request_.budget_line);
+    if (finer_ != nullptr && exact.has_bound())
+      front.SkipBeatenBy(*finer_, [&](const Choice& choice) { return exact.LeastOf(choice); });
     RETURN_IF_ERROR(front.Try({}, "none"));
     Tries tries(request_, accountant_, prover_, profile_, done_before_, effort_);
     RETURN_IF_ERROR(calls ? tries.TryCalls(exact, front) : tries.TryProposals(exact, front));
+    ASSIGN_OR_RETURN(plans_, others_(front));
     RETURN_IF_ERROR(AddPlans(front));
     Note(candidates);
     PlanAnswer answer = Answer(tries);
@@ -130,7 +134,7 @@ class ModelPlanner {
   absl::StatusOr<PlanAnswer> WithoutCalls() {
     PlanRequest coarser = request_;
     coarser.granularity = Granularity::kModule;
-    return ModelPlanner(coarser, accountant_, prover_, std::move(plans_)).Plan();
+    return ModelPlanner(coarser, accountant_, prover_, others_, finer_).Plan();
   }
 
   absl::Status AddPlans(const Front& front) {
@@ -210,6 +214,8 @@ class ModelPlanner {
   Prover& prover_;
   int64_t done_before_;
   Effort effort_;
+  const OtherPlans& others_;
+  const Front* finer_;
   Profile profile_;
   std::vector<ModulePlan> plans_;
   std::vector<Diagnostic> notes_;
@@ -219,8 +225,8 @@ class ModelPlanner {
 }  // namespace
 
 absl::StatusOr<PlanAnswer> PlanOneClass(const PlanRequest& request, Accountant& accountant, Prover& prover,
-                                        std::vector<ModulePlan> others) {
-  return ModelPlanner(request, accountant, prover, std::move(others)).Plan();
+                                        const OtherPlans& others, const Front* finer) {
+  return ModelPlanner(request, accountant, prover, others, finer).Plan();
 }
 
 }  // namespace onnx_mem

@@ -3,19 +3,24 @@
 #ifndef ONNX_MEM_PLANNER_ANSWER_ONE_CLASS_H_
 #define ONNX_MEM_PLANNER_ANSWER_ONE_CLASS_H_
 
+#include <functional>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "planner/measure/accountant.h"
 #include "planner/measure/plan.h"
+#include "planner/search/front.h"
 #include "planner/search/proof.h"
 
 namespace onnx_mem {
 
-// `others`: plans for the curve that were found and measured elsewhere. What `accountant` has done so far takes nothing
-// from the effort.
+// Plans for the curve that are found and measured elsewhere, once those of the class itself are.
+using OtherPlans = std::function<absl::StatusOr<std::vector<ModulePlan>>(const Front& found)>;
+
+// What `accountant` has done so far takes nothing from the effort. `finer`: plans of a finer class, whose answer these
+// are for; null: none are known.
 absl::StatusOr<PlanAnswer> PlanOneClass(const PlanRequest& request, Accountant& accountant, Prover& prover,
-                                        std::vector<ModulePlan> others);
+                                        const OtherPlans& others, const Front* finer = nullptr);
 
 }  // namespace onnx_mem
 

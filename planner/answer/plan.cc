@@ -14,6 +14,7 @@
 #include "planner/measure/accountant.h"
 #include "planner/measure/effort.h"
 #include "planner/search/curve.h"
+#include "planner/search/front.h"
 #include "planner/search/proof.h"
 #include "planner/search/proposals.h"
 
@@ -68,6 +69,16 @@ class Searches {
 
   // Plans of coarser kinds are a choice of a finer one too: it answers no worse than any of them.
   absl::StatusOr<PlanAnswer> Finer() {
+    // What moves to the host has limits of its own. Plans with kept modules are no finer than by a little.
+    if (request_.granularity == Granularity::kCall && !request_.offload)
+      return PlanOneClass(request_, accountant_, prover_, [this](const Front& finest) { return Coarser(&finest); });
+    ASSIGN_OR_RETURN(std::vector<ModulePlan> found, Coarser(nullptr));
+    return With(request_, std::move(found));
+  }
+
+ private:
+  // `finest`: without those that a plan of it is proven to beat.
+  absl::StatusOr<std::vector<ModulePlan>> Coarser(const Front* finest) {
     std::vector<ModulePlan> found;
     for (const Granularity kind : {Granularity::kModule, Granularity::kOp}) {
       if (kind == request_.granularity) break;
@@ -75,15 +86,15 @@ class Searches {
       coarser.granularity = kind;
       coarser.for_finer = true;
       coarser.given.clear();
-      ASSIGN_OR_RETURN(PlanAnswer answer, With(coarser, std::move(found)));
+      ASSIGN_OR_RETURN(PlanAnswer answer, With(coarser, std::move(found), finest));
       found = Found(std::move(answer.plans));
     }
-    return With(request_, std::move(found));
+    return found;
   }
 
- private:
-  absl::StatusOr<PlanAnswer> With(const PlanRequest& request, std::vector<ModulePlan> others = {}) {
-    return PlanOneClass(request, accountant_, prover_, std::move(others));
+  absl::StatusOr<PlanAnswer> With(const PlanRequest& request, std::vector<ModulePlan> others = {},
+                                  const Front* finer = nullptr) {
+    return PlanOneClass(request, accountant_, prover_, [&](const Front&) { return std::move(others); }, finer);
   }
 
   const PlanRequest& request_;

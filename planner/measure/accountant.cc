@@ -72,6 +72,8 @@ absl::Status Accountant::SplitGraph() {
   return absl::OkStatus();
 }
 
+void Accountant::CountReplay() { work_ += kReplayWork; }
+
 double Accountant::StepFlops() const {
   return static_cast<double>(baseline_->forward_flops) + static_cast<double>(baseline_->backward_flops);
 }

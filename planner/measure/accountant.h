@@ -47,6 +47,7 @@ class Accountant {
   const Clock& clock() const { return clock_; }
   int64_t work() const { return work_; }  // enactments; a replay of the allocator counts as several
   void CountEnactment() { ++work_; }      // of a plan that is known without one
+  void CountReplay();                     // of the allocator, for such a plan
   double StepFlops() const;               // forward and backward, without recomputation
   // The step has checkpoints without any plan: those of the workload, and calls that the recorded code made.
   bool HasOwnSegments() const {

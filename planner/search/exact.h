@@ -57,6 +57,13 @@ class Exact {
   // No set whose peak of live bytes is at most `limit` costs less; nullopt: there is no such set.
   std::optional<int64_t> LeastCost(int64_t limit) const { return Proven().LeastCost(limit); }
 
+  // What the limits of segments tell of one set: it takes no less of either. Of a class that is searched by the limits
+  // that prove; there is a bound.
+  Score LeastOf(const Choice& choice) const {
+    const SegmentBound::Suffix least = bound_->FiguresOf(choice);
+    return {.peak_bytes = least.peak_bytes, .cost = least.cost};
+  }
+
  private:
   // By how much nearly the cheapest set for `aim` takes more than `limit` on `line`; nullopt: there is no set.
   absl::StatusOr<std::optional<int64_t>> AboveNear(int64_t aim, int64_t limit, BudgetLine line, Front& front);

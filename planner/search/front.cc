@@ -31,6 +31,11 @@ bool Front::IsPromising(const Score& estimate) const {
 absl::Status Front::Try(const Choice& choice, std::string_view method) {
   const auto [known, is_new] = tried_.try_emplace(choice);
   if (!is_new) return absl::OkStatus();
+  if (const std::optional<Score> least = BeatenScore(choice)) {
+    known->second = {.score = *least, .beaten = true};
+    AddBeaten({.choice = choice, .score = *least, .method = std::string(method), .beaten = true});
+    return absl::OkStatus();
+  }
   const std::vector<Segment> segments = SegmentsOf(profile_, choice);
   ASSIGN_OR_RETURN(Accountant::Judged judged, accountant_.Judge(segments));
   JudgedPlan plan{choice, judged.score, std::string(method)};
@@ -47,6 +52,27 @@ absl::Status Front::Try(const Choice& choice, std::string_view method) {
   known->second.score.device_bytes = plan.score.device_bytes = plan.measured->device_bytes;
   Insert(BudgetLine::kDevice, plan);
   return absl::OkStatus();
+}
+
+std::optional<Score> Front::BeatenScore(const Choice& choice) const {
+  if (finer_ == nullptr || choice.empty()) return std::nullopt;
+  Score least = least_of_(choice);
+  if (line_ == BudgetLine::kDevice) least.device_bytes = accountant_.LeastDeviceBytes(least.peak_bytes);
+  const int64_t bytes = BytesOn(line_, least);
+  for (const JudgedPlan& plan : finer_->plans(line_)) {
+    const int64_t has = BytesOn(line_, plan.score);
+    if (plan.score.cost > least.cost) break;
+    if (!plan.beaten && has <= bytes && (has < bytes || plan.score.cost < least.cost)) return least;
+  }
+  return std::nullopt;
+}
+
+void Front::AddBeaten(JudgedPlan plan) {
+  accountant_.CountEnactment();
+  Insert(BudgetLine::kLive, plan);
+  if (line_ == BudgetLine::kLive || GainOf(BudgetLine::kDevice, plan.score) <= 0) return;
+  accountant_.CountReplay();
+  Insert(BudgetLine::kDevice, plan);
 }
 
 void Front::Insert(BudgetLine line, const JudgedPlan& plan) {

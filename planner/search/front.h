@@ -3,15 +3,21 @@
 // Where the budget means the device there are two fronts, as what is alive and what an allocator makes of it differ: on
 // live bytes, quick to measure and smooth to search; on the device's, which answers. A plan found on one is a start for
 // the other.
+//
+// Where plans of a finer class are known, a choice that one of them beats by what is proven of the choice is not
+// enacted. It is on the front with the figures that are proven, so that the search has its neighbours, and answers
+// nothing. What it keeps off the front is beaten too.
 #ifndef ONNX_MEM_PLANNER_SEARCH_FRONT_H_
 #define ONNX_MEM_PLANNER_SEARCH_FRONT_H_
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -26,6 +32,7 @@ struct JudgedPlan {
   std::string method;
   std::optional<Measured> measured = {};  // where the device's bytes were looked at
   bool explored = false;                  // its neighbours were looked at
+  bool beaten = false;                    // by a plan of `Front::SkipBeatenBy`: its score is what is proven
 };
 
 int64_t BytesOn(BudgetLine line, const Score& score);
@@ -37,6 +44,19 @@ class Front {
       : accountant_(accountant), profile_(profile), line_(line) {}
 
   BudgetLine line() const { return line_; }
+
+  // What a plan of `finer`, which outlives this, has no more of than `least_of` proves of a choice, and less of one of
+  // both, need not be enacted.
+  using LeastOf = std::function<Score(const Choice&)>;
+  void SkipBeatenBy(const Front& finer, LeastOf least_of) {
+    finer_ = &finer;
+    least_of_ = std::move(least_of);
+  }
+  bool knows_finer() const { return finer_ != nullptr; }
+  bool IsBeaten(const Choice& choice) const {
+    const auto found = tried_.find(choice);
+    return found != tried_.end() && found->second.beaten;
+  }
 
   // Enacts `choice` unless that was done before, and puts it where it belongs.
   absl::Status Try(const Choice& choice, std::string_view method);
@@ -63,6 +83,10 @@ class Front {
 
  private:
   void Insert(BudgetLine line, const JudgedPlan& plan);
+  // The score that is proven of a choice, where a plan of the finer class beats it.
+  std::optional<Score> BeatenScore(const Choice& choice) const;
+  // As if it had been enacted, and counted as work like that: what else is tried stays the same.
+  void AddBeaten(JudgedPlan plan);
 
   Accountant& accountant_;
   const Profile& profile_;
@@ -71,8 +95,11 @@ class Front {
   struct Outcome {
     Score score;
     std::optional<Measured> measured = {};
+    bool beaten = false;
   };
   std::map<Choice, Outcome> tried_;
+  const Front* finer_ = nullptr;
+  LeastOf least_of_;
 };
 
 }  // namespace onnx_mem

@@ -87,8 +87,8 @@ const SegmentBound::Suffixes& SegmentBound::AllSuffixes(bool reached, size_t mos
   return known->second;
 }
 
-int64_t SegmentBound::PeakOf(const std::vector<int32_t>& ranges) const {
-  int64_t peak = constant_live_, freed = 0;
+SegmentBound::Suffix SegmentBound::FiguresOf(const std::vector<int32_t>& ranges) const {
+  int64_t peak = constant_live_, freed = 0, cost = 0;
   auto next = ranges.begin();
   for (size_t p = 0; p < moves_.size();) {
     const auto into = std::find_if(moves_[p].begin(), moves_[p].end(),
@@ -97,9 +97,10 @@ int64_t SegmentBound::PeakOf(const std::vector<int32_t>& ranges) const {
     if (into != moves_[p].end()) ++next;
     peak = std::max(peak, move.live_bytes - freed);
     freed += move.frees_bytes;
+    cost += move.cost;
     p = move.to;
   }
-  return std::max(peak, loss_live_ - freed);
+  return {std::max(peak, loss_live_ - freed), cost};
 }
 
 void SegmentBound::Thin(std::vector<Suffix>& suffixes, bool reached, size_t most) {

@@ -58,8 +58,9 @@ class SegmentBound {
   // No set of segments costs less whose peak is at most `limit`; nullopt: none has such a peak.
   std::optional<int64_t> LeastCost(int64_t limit) const;
 
-  // Peak of one set by its limits: ranges by node, disjoint.
-  int64_t PeakOf(const std::vector<int32_t>& ranges) const;
+  // Peak and cost of one set by its limits: ranges by node, disjoint.
+  Suffix FiguresOf(const std::vector<int32_t>& ranges) const;
+  int64_t PeakOf(const std::vector<int32_t>& ranges) const { return FiguresOf(ranges).peak_bytes; }
 
   // No set of segments has a lower peak.
   int64_t Floor() const { return floor_; }

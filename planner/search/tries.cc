@@ -64,9 +64,10 @@ absl::Status Tries::TryProposals(Exact& exact, Front& front) {
 }
 
 // What the limits of segments do not tell of a plan, the device's fragments and inputs held for several, may favour
-// the best sets by the other price: they and their neighbours are candidates too, measured by the request's.
+// the best sets by the other price: they and their neighbours are candidates too, measured by the request's. Plans of a
+// finer class differ by more than that.
 absl::Status Tries::TryOtherPrice(const std::function<bool()>& may_go_on, Front& front) {
-  if (request_.plans_alone || effort_.IsSmall()) return absl::OkStatus();
+  if (request_.plans_alone || effort_.IsSmall() || front.knows_finer()) return absl::OkStatus();
   const CostLine other = request_.cost_line == CostLine::kTime ? CostLine::kFlops : CostLine::kTime;
   Exact exact(prover_, profile_, other);
   RETURN_IF_ERROR(exact.TryRow(accountant_.baseline_figures().peak_bytes, /*spread=*/false, may_go_on, front));
