@@ -89,6 +89,22 @@ std::string SignatureOf(const CutRegion& region) {
   return key;
 }
 
+std::vector<KeptCall> KeptCallsIn(const RegionCalls& region, const Values& values, const CutOption& option) {
+  std::map<int32_t, KeptCall> by_call;
+  for (int32_t value : option.kept) {
+    const RegionStorage& storage = region.storages[Index(values.StorageOf(value))];
+    KeptCall& kept = by_call[storage.maker];
+    kept.call = region.calls[Index(storage.maker)].call;
+    kept.outputs.push_back(storage.output);
+  }
+  std::vector<KeptCall> calls;
+  for (auto& [call, kept] : by_call) {
+    std::sort(kept.outputs.begin(), kept.outputs.end());
+    calls.push_back(std::move(kept));
+  }
+  return calls;
+}
+
 int64_t FlopsOf(const RegionCalls& region, const std::vector<int32_t>& calls) {
   int64_t flops = 0;
   for (int32_t call : calls) flops += region.calls[Index(call)].flops;
@@ -102,6 +118,7 @@ class OptionFinder {
 
   void Add(const Candidate& range, const SegmentLimits::Range& base) {
     const RegionCalls region = PartOf(whole_, range.first, range.last);
+    const Values values(region);
     const CutFront& front = FrontOfRegion(region, range);
     for (size_t i = 0; i < front.options.size(); ++i) {
       const CutOption& option = front.options[i];
@@ -109,7 +126,7 @@ class OptionFinder {
       AddRow(base, held, front.least_cost[i], options_.proven);
       if (option.held_bytes >= base.frees_bytes) continue;
       AddRow(base, option.held_bytes, option.cost, options_.limits);
-      AddCandidate(range, region, option);
+      AddCandidate(range, region, values, option);
     }
   }
 
@@ -131,10 +148,10 @@ class OptionFinder {
     if (row.frees_bytes > 0) limits.ranges.push_back(row);
   }
 
-  void AddCandidate(const Candidate& range, const RegionCalls& region, const CutOption& option) {
+  void AddCandidate(const Candidate& range, const RegionCalls& region, const Values& values, const CutOption& option) {
     const SegmentLimits::Range& row = options_.limits.ranges.back();
     Candidate candidate = range;
-    candidate.segment.keep_calls = KeptCallsOf(region, option);
+    candidate.segment.keep_calls = KeptCallsIn(region, values, option);
     // A segment that keeps nothing is one of modules, whose second run skips nothing, unless it says so.
     if (candidate.segment.keep_calls.empty()) {
       const KeptOutputs nothing(region.calls.size());
@@ -192,20 +209,7 @@ CutRegion CutRegionOf(const RegionCalls& region, CostLine line) {
 }
 
 std::vector<KeptCall> KeptCallsOf(const RegionCalls& region, const CutOption& option) {
-  const Values values(region);
-  std::map<int32_t, KeptCall> by_call;
-  for (int32_t value : option.kept) {
-    const RegionStorage& storage = region.storages[Index(values.StorageOf(value))];
-    KeptCall& kept = by_call[storage.maker];
-    kept.call = region.calls[Index(storage.maker)].call;
-    kept.outputs.push_back(storage.output);
-  }
-  std::vector<KeptCall> calls;
-  for (auto& [call, kept] : by_call) {
-    std::sort(kept.outputs.begin(), kept.outputs.end());
-    calls.push_back(std::move(kept));
-  }
-  return calls;
+  return KeptCallsIn(region, Values(region), option);
 }
 
 CallOptions OptionsOf(const RegionCalls& whole, const std::vector<Candidate>& ranges, const SegmentLimits& base,

@@ -58,6 +58,7 @@ std::optional<Score> Front::BeatenScore(const Choice& choice) const {
   if (finer_ == nullptr || choice.empty()) return std::nullopt;
   Score least = least_of_(choice);
   if (line_ == BudgetLine::kDevice) least.device_bytes = accountant_.LeastDeviceBytes(least.peak_bytes);
+  if (!MayAnswer(least)) return least;
   const int64_t bytes = BytesOn(line_, least);
   for (const JudgedPlan& plan : finer_->plans(line_)) {
     const int64_t has = BytesOn(line_, plan.score);
@@ -67,8 +68,19 @@ std::optional<Score> Front::BeatenScore(const Choice& choice) const {
   return std::nullopt;
 }
 
+bool Front::MayAnswer(const Score& least) const {
+  if (!budget_bytes_) return true;
+  const std::vector<JudgedPlan>& known = finer_->plans(line_);
+  const auto answer = std::find_if(known.begin(), known.end(), [&](const JudgedPlan& plan) {  // the cheapest
+    return BytesOn(line_, plan.score) <= *budget_bytes_;
+  });
+  if (answer == known.end()) return BytesOn(line_, least) <= BytesOn(line_, known.back().score);
+  return BytesOn(line_, least) <= *budget_bytes_ && least.cost <= answer->score.cost;
+}
+
 void Front::AddBeaten(JudgedPlan plan) {
   accountant_.CountEnactment();
+  if (!MayAnswer(plan.score)) return;  // the curve keeps what is there
   Insert(BudgetLine::kLive, plan);
   if (line_ == BudgetLine::kLive || GainOf(BudgetLine::kDevice, plan.score) <= 0) return;
   accountant_.CountReplay();

@@ -52,7 +52,9 @@ class Front {
     finer_ = &finer;
     least_of_ = std::move(least_of);
   }
-  bool knows_finer() const { return finer_ != nullptr; }
+  // From here on only a choice that may answer a budget is enacted: what is proven of it is within, for no more than
+  // the finer plan that answers; where none does, it takes no more than the least of them.
+  void AnswerOnly(std::optional<int64_t> budget_bytes) { budget_bytes_ = budget_bytes; }
   bool IsBeaten(const Choice& choice) const {
     const auto found = tried_.find(choice);
     return found != tried_.end() && found->second.beaten;
@@ -85,6 +87,7 @@ class Front {
   void Insert(BudgetLine line, const JudgedPlan& plan);
   // The score that is proven of a choice, where a plan of the finer class beats it.
   std::optional<Score> BeatenScore(const Choice& choice) const;
+  bool MayAnswer(const Score& least) const;
   // As if it had been enacted, and counted as work like that: what else is tried stays the same.
   void AddBeaten(JudgedPlan plan);
 
@@ -100,6 +103,7 @@ class Front {
   std::map<Choice, Outcome> tried_;
   const Front* finer_ = nullptr;
   LeastOf least_of_;
+  std::optional<int64_t> budget_bytes_;  // of AnswerOnly
 };
 
 }  // namespace onnx_mem

@@ -64,11 +64,12 @@ absl::Status Tries::TryProposals(Exact& exact, Front& front) {
 }
 
 // What the limits of segments do not tell of a plan, the device's fragments and inputs held for several, may favour
-// the best sets by the other price: they and their neighbours are candidates too, measured by the request's. Plans of a
-// finer class differ by more than that.
+// the best sets by the other price: they and their neighbours are candidates too, measured by the request's. Where
+// plans of a finer class are known, this is for the answer alone.
 absl::Status Tries::TryOtherPrice(const std::function<bool()>& may_go_on, Front& front) {
-  if (request_.plans_alone || effort_.IsSmall() || front.knows_finer()) return absl::OkStatus();
+  if (request_.plans_alone || effort_.IsSmall()) return absl::OkStatus();
   const CostLine other = request_.cost_line == CostLine::kTime ? CostLine::kFlops : CostLine::kTime;
+  front.AnswerOnly(request_.budget_bytes);
   Exact exact(prover_, profile_, other);
   RETURN_IF_ERROR(exact.TryRow(accountant_.baseline_figures().peak_bytes, /*spread=*/false, may_go_on, front));
   return SearchFromFront(profile_, may_go_on, front);
