@@ -198,8 +198,7 @@ MemoryProgram WithOptimizer(MemoryProgram program, const std::vector<TrainedPara
     if (buffer.end == backward_end) buffer.end = program.steps.next_id();
   }
   // An average is read and written, and what it is of is read.
-  program.steps[update].moved_bytes =
-      MovedBytes(optimizer, row, parameters) + 3 * AveragedBytes(program, optimizer);
+  program.steps[update].moved_bytes = MovedBytes(optimizer, row, parameters) + 3 * AveragedBytes(program, optimizer);
   const bool from_start = !first_step || (row != nullptr && row->state_at_construction);
   AddAverage(program, optimizer);
   AddState(program, parameters, optimizer, row, from_start ? StepId(0) : make_state);
