@@ -7,6 +7,7 @@
 #include "analyzer/assume/choices/attention_rows.h"
 #include "analyzer/assume/choices/copies.h"
 #include "analyzer/assume/choices/detached.h"
+#include "analyzer/assume/regions/grad_regions.h"
 #include "analyzer/assume/choices/inplace.h"
 #include "analyzer/assume/choices/loose_parameters.h"
 #include "analyzer/assume/choices/written_out.h"
@@ -200,6 +201,7 @@ constexpr Alternative kIntoBuffers[] = {{.towards = Towards::kLess, .lowered = W
 constexpr Alternative kFusedAttention[] = {{.lowered = MakeAttentionRowsDense}};
 constexpr Alternative kWrittenOut[] = {{.towards = Towards::kLess, .bytes = BytesOfWrittenOut}};
 constexpr Alternative kDetached[] = {{.towards = Towards::kLess, .bytes = BytesWithoutDetach}};
+constexpr Alternative kOtherRegions[] = {{.lowered = TurnGradRegions}};
 constexpr Alternative kSilu[] = {{.words = "with --no-rewrite silu", .common = false, .run = SpellOutSilu}};
 constexpr Alternative kHardswish[] = {
     {.words = "with --no-rewrite hardswish", .common = false, .run = SpellOutHardswish}};
@@ -231,6 +233,7 @@ constexpr Assumption kAssumptions[] = {
     {.fact = "writes into buffers", .training = false, .alternatives = kIntoBuffers, .open = IsAlwaysOpen},
     {.fact = "attention kernel", .alternatives = kFusedAttention, .open = IsAttentionOpen},
     {.fact = "detach", .inference = false, .alternatives = kDetached, .open = IsAlwaysOpen},
+    {.fact = "no_grad or autocast", .inference = false, .alternatives = kOtherRegions, .open = IsAlwaysOpen},
     {.fact = "functions that are written out", .inference = false, .alternatives = kWrittenOut, .open = IsAlwaysOpen},
     {.fact = "in-place activations", .code = Code::kInplaceAssumed, .inference = false, .alternatives = kNotInPlace},
     {.fact = "in-place activations", .code = Code::kInplacePossible, .inference = false, .alternatives = kInPlace},
