@@ -1,6 +1,7 @@
 #include "analyzer/assume/regions/grad_regions.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "analyzer/graph/dtype.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
@@ -25,6 +27,10 @@ std::string_view RegionOf(const FrameworkNode& node) {
   const size_t begin = at + kGenerated.size();
   return trace.substr(begin, trace.find('"', begin) - begin);
 }
+
+// Not on the storage of what they read, but of its elements.
+constexpr auto kForms =
+    std::to_array<std::string_view>({"cast", "mul_scalar", "gather", "index", "index_select", "pad"});
 
 // Autocast put it there: its line has the operator that it casts for.
 bool IsOfAutocast(const FrameworkNode& node) {
@@ -53,6 +59,7 @@ class GradRegions {
     for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
       trained_[id] = lowered_.kinds[id] == TensorKind::kParameter && IsFloating(graph_.tensors[id].dtype);
     }
+    FindScored();
     std::map<std::string_view, GradRegion> settled;
     for (NodeId id(0); graph_.nodes.contains(id); id = NodeId(id.value() + 1)) {
       FrameworkNode& node = graph_.nodes[id];
@@ -85,8 +92,51 @@ class GradRegions {
                        [&](NodeId reader) { return RegionOf(graph_.nodes[reader]).empty(); });
   }
 
+  // The node that computed `id`, behind changes of its form; invalid for what no node makes.
+  NodeId ComputedBy(TensorId id) const {
+    constexpr int kMostSteps = 8;
+    NodeId maker;
+    for (int step = 0; step < kMostSteps && id.valid() && graph_.tensors[id].producer.valid(); ++step) {
+      maker = graph_.tensors[id].producer;
+      const FrameworkNode& node = graph_.nodes[maker];
+      const bool formed =
+          IsView(node.op) || IsCopy(node.op) ||
+          std::any_of(kForms.begin(), kForms.end(), [&](std::string_view form) { return node.op == form; });
+      if (!formed || !RegionOf(node).empty() || node.inputs.empty()) break;
+      id = node.inputs[0];
+    }
+    return maker;
+  }
+
+  // Whether the result of a product is made a distribution: scores, scaled and masked.
+  bool LeadsToSoftmax(NodeId product) const {
+    constexpr int kMostSteps = 6;
+    NodeId node = product;
+    for (int step = 0; step < kMostSteps && node.valid() && !graph_.nodes[node].outputs.empty(); ++step) {
+      if (IsSoftmax(graph_.nodes[node].op)) return true;
+      const auto& readers = graph_.tensors[graph_.nodes[node].outputs[0]].consumers;
+      node = readers.empty() ? NodeId() : readers.front();
+    }
+    return false;
+  }
+
+  // Regions that made both the queries and the keys of an attention: without gradients it would train neither.
+  void FindScored() {
+    for (NodeId id(0); graph_.nodes.contains(id); id = NodeId(id.value() + 1)) {
+      const FrameworkNode& node = graph_.nodes[id];
+      const bool scores = IsAttention(node.op) ||
+                          ((node.op == "matmul" || node.op == "bmm" || node.op == "einsum") && LeadsToSoftmax(id));
+      if (!scores || node.inputs.size() < 2 || !RegionOf(node).empty()) continue;
+      const NodeId queries = ComputedBy(node.inputs[0]), keys = ComputedBy(node.inputs[1]);
+      if (!queries.valid() || !keys.valid() || queries == keys) continue;
+      const std::string_view of_queries = RegionOf(graph_.nodes[queries]), of_keys = RegionOf(graph_.nodes[keys]);
+      if (!of_queries.empty() && !of_keys.empty()) scored_.insert({of_queries, of_keys});
+    }
+  }
+
   // All nodes before the region's first have been followed.
   GradRegion Judge(std::string_view region) const {
+    if (scored_.contains(region)) return GradRegion::kWith;
     bool carries = false, read_outside = false, has_layers = false;
     for (NodeId id : regions_.at(region)) {
       const FrameworkNode& node = graph_.nodes[id];
@@ -107,6 +157,7 @@ class GradRegions {
   FrameworkGraph& graph_;
   std::map<std::string_view, NodeIds> regions_;  // by name
   std::set<std::string> running_outside_;        // modules
+  std::set<std::string_view> scored_;            // regions
   IdVector<TensorId, bool> trained_;
 };
 

@@ -11,6 +11,7 @@
 //
 //   * no_grad would leave untrained what made values of which nothing outside reads any (a rotary embedding of q):
 //     autocast;
+//   * nor of the queries and keys of one attention: autocast;
 //   * a line that names another operator than the cast that ran there was cast by autocast;
 //   * layers that run nowhere else, on values that are trained: autocast, likely; else no_grad, likely.
 #ifndef ONNX_MEM_ANALYZER_ASSUME_REGIONS_GRAD_REGIONS_H_

@@ -7,11 +7,12 @@
 #include "analyzer/assume/choices/attention_rows.h"
 #include "analyzer/assume/choices/copies.h"
 #include "analyzer/assume/choices/detached.h"
-#include "analyzer/assume/regions/grad_regions.h"
 #include "analyzer/assume/choices/inplace.h"
 #include "analyzer/assume/choices/loose_parameters.h"
 #include "analyzer/assume/choices/written_out.h"
 #include "analyzer/assume/names/releases.h"
+#include "analyzer/assume/regions/function_saves.h"
+#include "analyzer/assume/regions/grad_regions.h"
 #include "analyzer/assume/table/margins.h"
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/draft/source_inplace.h"
@@ -211,6 +212,7 @@ constexpr Alternative kFunctions[] = {
     {.words = "with --no-rewrite custom-function", .run = SpellOutFunctions},
     {.words = "with --no-rewrite function-inputs", .common = false, .run = KeepNothingInFunctions},
 };
+constexpr Alternative kFunctionsKeepMade[] = {{.towards = Towards::kMore, .lowered = KeepMadeInFunctions}};
 
 // In the order in which alternatives are taken together: what a graph does before who holds its values.
 constexpr Assumption kAssumptions[] = {
@@ -242,6 +244,7 @@ constexpr Assumption kAssumptions[] = {
     {.fact = "Mish", .code = Code::kMishAssumed, .inference = false, .alternatives = kMish},
     {.fact = "GLU", .code = Code::kGluAssumed, .inference = false, .alternatives = kGlu},
     {.fact = "custom functions", .code = Code::kCustomFunction, .alternatives = kFunctions},
+    {.fact = "custom functions", .code = Code::kCustomFunction, .inference = false, .alternatives = kFunctionsKeepMade},
     {.fact = "SiLU", .training = false, .alternatives = kSilu, .open = MayBeSpelledOut<kSiluOp>},
     {.fact = "Hardswish", .training = false, .alternatives = kHardswish, .open = MayBeSpelledOut<kHardswishOp>},
     {.fact = "Mish", .training = false, .alternatives = kMish, .open = MayBeSpelledOut<kMishOp>},

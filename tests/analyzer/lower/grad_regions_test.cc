@@ -53,6 +53,29 @@ TEST(GradRegions, WhatWouldNeverBeTrainedRanUnderAutocast) {
   EXPECT_EQ(WithoutGradients(Steps(kGenerated, "x")), 0) << "nothing else reads what the layer makes";
 }
 
+// Rotary embeddings of queries and keys, which something else reads as they were.
+TEST(GradRegions, QueriesAndKeysOfAnAttentionRanUnderAutocast) {
+  std::string text = R"(
+    input x float32 2x16x8
+    weight q.weight float32 8x8
+    weight k.weight float32 8x8
+    node_q = MatMul(x, q.weight) -> q float32 2x16x8
+    node_k = MatMul(x, k.weight) -> k float32 2x16x8
+    node_qs = Sin(q) -> qs float32 2x16x8
+    @ pkg.torch.onnx.stack_trace File "<eval_with_key>.97", line 5, in forward\n    sin = torch.ops.aten.sin.default(q)
+    node_ks = Sin(k) -> ks float32 2x16x8
+    @ pkg.torch.onnx.stack_trace File "<eval_with_key>.98", line 5, in forward\n    sin = torch.ops.aten.sin.default(k)
+    node_kt = Transpose(ks) -> kt float32 2x8x16 {perm: [0 2 1]}
+    node_s = MatMul(qs, kt) -> s float32 2x16x16
+    node_p = LAST(s) -> p float32 2x16x16 {axis: -1}
+    node_pk = MatMul(p, k) -> y float32 2x16x8
+    node_yq = Mul(y, q) -> z float32 2x16x8
+    output z
+  )";
+  EXPECT_EQ(WithoutGradients(absl::StrReplaceAll(text, {{"LAST", "Softmax"}})), 0);
+  EXPECT_EQ(WithoutGradients(absl::StrReplaceAll(text, {{"LAST", "Tanh"}, {" {axis: -1}", ""}})), 2);
+}
+
 TEST(GradRegions, TheIntervalHasTheOther) {
   absl::StatusOr<Lowered> lowered = Lower(ParseGraph(Steps(kGenerated, "h")), {});
   ASSERT_TRUE(lowered.ok()) << lowered.status();
