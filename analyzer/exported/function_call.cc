@@ -50,7 +50,7 @@ std::string AppliedName(absl::string_view text) {
 }
 
 // multiply = MultiplyFunction.apply, called in a function of another name than forward, of which a trace has no row:
-// the frame that no module's call accounts for. Frames of modules that the exporter lost are told by the framework's
+// the frame that no module's call accounts for. Frames of modules that the exporter lost are known by the framework's
 // own file, by a module that is made where it is called, nn.ReLU()(x), and by what any of their lines reads
 // (of_module).
 std::optional<FunctionCall> UnnamedFunction(absl::string_view trace, const std::vector<TraceRow>& rows, size_t calls) {

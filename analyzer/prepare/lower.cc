@@ -4,9 +4,9 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/assume/regions/grad_regions.h"
 #include "analyzer/assume/choices/inplace.h"
 #include "analyzer/assume/choices/loose_parameters.h"
+#include "analyzer/assume/regions/grad_regions.h"
 #include "analyzer/exported/value_names.h"
 #include "analyzer/graph/shape.h"
 #include "analyzer/graph/status_macros.h"

@@ -55,31 +55,29 @@ bool BeginsAnother(const Draft& draft, const CustomCall& call, const FrameworkNo
   return function.line == CalledFunction(first)->line && node.op == first.op;
 }
 
-// Frames that no line shows the call of and that are not read as Functions: some line is a module's, or writes into
-// some elements of a tensor, of which an export makes a copy each time, so that what forward() takes is not to be read.
-absl::flat_hash_set<std::string> FramesLeft(const Draft& draft) {
+// Whether frames without a call are Functions' where no line shows the call: not where one of them is a module's, as
+// the exporter lost calls then, and not where one writes into some elements of a tensor, of which an export makes a
+// copy each time, so that what forward() takes is not to be read.
+bool TrustsUnnamed(const Draft& draft) {
   const auto writes = [](const OpFacts& op) { return op.HasAny(op_trait::kWritesInto); };
-  absl::flat_hash_set<std::string> frames;
-  for (NodeId id : draft.InOrder()) {
+  const NodeIds nodes = draft.InOrder();
+  return std::none_of(nodes.begin(), nodes.end(), [&](NodeId id) {
     const std::optional<FunctionCall> function = CalledFunction(draft.node(id));
-    if (function && function->unnamed && (function->of_module || writes(draft.node(id).op))) {
-      frames.insert(function->trace);
-    }
-  }
-  return frames;
+    return function && function->unnamed && (function->of_module || writes(draft.node(id).op));
+  });
 }
 
 // The calls in running order. Operators that the exporter added have no trace: they belong to a call if they stand
 // between two of its operators.
 std::vector<CustomCall> FindCalls(const Draft& draft) {
   std::vector<CustomCall> calls;
-  const absl::flat_hash_set<std::string> left = FramesLeft(draft);
+  const bool trusts_unnamed = TrustsUnnamed(draft);
   NodeIds between;
   bool open = false;
   for (NodeId id : draft.InOrder()) {
     const FrameworkNode& node = draft.node(id);
     const std::optional<FunctionCall> function = CalledFunction(node);
-    if (!function || (function->unnamed && left.contains(function->trace))) {
+    if (!function || (function->unnamed && !trusts_unnamed)) {
       between.push_back(id);
       open = open && node.source_trace == nullptr;
       continue;
