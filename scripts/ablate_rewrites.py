@@ -49,7 +49,7 @@ def largest(cases):
     best = {}
     for case in cases:
         _, _, _, m, optimizer = case
-        size = (m["batch"], m.get("seq") or 0, optimizer == sorted(m["train"])[0])
+        size = (m["batch"], m.get("seq") or 0, optimizer in (None, *sorted(m["train"])[:1]))
         key = kind_of(case)
         if key not in best or size > best[key][0]:
             best[key] = (size, case)

@@ -54,7 +54,8 @@ def fits(f, m):
 
 
 def cases(truth, form, model):
-    """Every file with every measurement and optimizer: (model, its entry, file, measurement, optimizer)."""
+    """Every file with every measurement and optimizer, None where the model cannot be trained: (model, its entry, file,
+    measurement, optimizer)."""
     for name, entry in sorted(truth["models"].items()):
         if model and not re.search(model, name):
             continue
@@ -62,7 +63,7 @@ def cases(truth, form, model):
             if form and not re.search(form, form_of(f)):
                 continue
             for m in filter(lambda m: fits(f, m), entry["measurements"]):
-                for optimizer in sorted(m["train"]):
+                for optimizer in sorted(m["train"]) or [None]:
                     yield name, entry, f, m, optimizer
 
 
@@ -83,8 +84,8 @@ def words_of(root, case):
 def rows_of(binary, root, case, more=()):
     """The figures of one run: inference and parameters are taken from the first optimizer's run alone."""
     name, entry, f, m, optimizer = case
-    report, failure = run(binary, [*words_of(root, case), "--optimizer", OPTIMIZER[optimizer], "--loss", LOSS[m["loss"]],
-                                   *more])
+    given = ["--optimizer", OPTIMIZER[optimizer]] if optimizer else []
+    report, failure = run(binary, [*words_of(root, case), *given, "--loss", LOSS[m["loss"]], *more])
     found = report["runs"][0] if report else {}
     diagnostics = report.get("diagnostics", []) if report else []
     base = dict(model=name, file=os.path.basename(f["file"]), form=form_of(f), batch=m["batch"], optimizer=optimizer,
@@ -95,8 +96,9 @@ def rows_of(binary, root, case, more=()):
         return dict(base, quantity=quantity, measured=measured, figure=values.get(key),
                     interval=values.get("peak_interval_bytes"))
 
-    rows = [row("training", "training", "peak_bytes", m["train"][optimizer]["step2"]["peak"])]
-    if optimizer == sorted(m["train"])[0]:
+    steps = [m["train"][optimizer]["step2"]["peak"]] if optimizer else []
+    rows = [row("training", "training", "peak_bytes", peak) for peak in steps]
+    if optimizer in (None, *sorted(m["train"])[:1]):
         rows.append(row("inference", "inference", "peak_bytes", m["inference"]["peak"]))
         rows.append(dict(base, quantity="parameters", measured=entry["params"], interval=None,
                          figure=report["model"]["parameters"] if report else None))

@@ -9,7 +9,7 @@ cmake_minimum_required(VERSION 3.25)
 
 set(layers analyzer/ops analyzer/graph analyzer/exported analyzer/run analyzer/compare analyzer/record analyzer/onnx analyzer/lower/draft analyzer/lower/facts
     analyzer/lower/operators analyzer/lower/fuse analyzer/lower/exporters analyzer/lower/adapters analyzer/assume/choices analyzer/assume/names
-    analyzer/assume/table analyzer/prepare analyzer/memory analyzer/snapshot analyzer/eager analyzer/allocators analyzer/devices analyzer/analysis analyzer/parallel analyzer/runtimes
+    analyzer/assume/regions analyzer/assume/table analyzer/prepare analyzer/memory analyzer/snapshot analyzer/eager analyzer/allocators analyzer/devices analyzer/analysis analyzer/parallel analyzer/runtimes
     analyzer/study analyzer/check
     solver/problem solver/bound solver/exact solver/edit
     solver/methods planner/measure planner/code planner/calls planner/search planner/answer planner/advice
@@ -31,9 +31,11 @@ set(below_analyzer/lower/adapters analyzer/ops analyzer/graph analyzer/run)
 set(below_analyzer/lower/exporters ${below_analyzer/lower/operators} analyzer/lower/operators)
 set(below_analyzer/assume/choices ${below_analyzer/lower/operators} analyzer/lower/operators)
 set(below_analyzer/assume/names analyzer/ops analyzer/graph analyzer/exported)
-set(below_analyzer/assume/table ${below_analyzer/assume/choices} analyzer/assume/choices analyzer/assume/names)
+set(below_analyzer/assume/regions analyzer/ops analyzer/graph analyzer/exported)
+set(below_analyzer/assume/table ${below_analyzer/assume/choices} analyzer/assume/choices analyzer/assume/names
+    analyzer/assume/regions)
 set(below_analyzer/prepare ${below_analyzer/lower/operators} analyzer/lower/operators analyzer/assume/choices
-    analyzer/assume/names)
+    analyzer/assume/names analyzer/assume/regions)
 set(below_analyzer/eager analyzer/ops analyzer/graph analyzer/run analyzer/memory)
 set(below_analyzer/allocators analyzer/graph analyzer/memory)
 set(below_analyzer/devices analyzer/graph analyzer/memory)

@@ -20,6 +20,7 @@ struct TraceRow {
   size_t begin = 0;  // in the trace
   int64_t line = 0;
   absl::string_view text;
+  absl::string_view file;
 };
 
 std::vector<TraceRow> ReadRows(absl::string_view trace) {
@@ -31,7 +32,7 @@ std::vector<TraceRow> ReadRows(absl::string_view trace) {
     absl::string_view head = absl::StripAsciiWhitespace(lines.first);
     const size_t line = head.rfind(kLine);
     if (!absl::ConsumeSuffix(&head, kForward) || line == absl::string_view::npos) continue;
-    TraceRow row{at, 0, lines.second};
+    TraceRow row{at, 0, lines.second, head.substr(kFile.size(), line - kFile.size())};
     if (absl::SimpleAtoi(head.substr(line + kLine.size()), &row.line)) rows.push_back(row);
   }
   return rows;
@@ -48,24 +49,42 @@ std::string AppliedName(absl::string_view text) {
   return std::string(text.substr(begin, end - begin));
 }
 
+// multiply = MultiplyFunction.apply, called in a function of another name than forward, of which a trace has no row:
+// the frame that no module's call accounts for. Frames of modules that the exporter lost are known by the framework's
+// own file, by a module that is made where it is called, nn.ReLU()(x), and by what any of their lines reads
+// (of_module).
+std::optional<FunctionCall> UnnamedFunction(absl::string_view trace, const std::vector<TraceRow>& rows, size_t calls) {
+  const TraceRow &frame = rows[calls + 1], &caller = rows[calls];
+  if (absl::StrContains(frame.file, "torch/nn/") || absl::StrContains(caller.text, ")(")) return std::nullopt;
+  const size_t folder = frame.file.rfind('/');
+  return FunctionCall{std::string(folder == absl::string_view::npos ? frame.file : frame.file.substr(folder + 1)),
+                      std::string(trace.substr(0, frame.begin)), frame.line, true,
+                      absl::StrContains(frame.text, "self")};
+}
+
 }  // namespace
 
 std::optional<FunctionCall> CalledFunction(const FrameworkNode& node) {
-  if (!TraceHas(node, ".apply(")) return std::nullopt;
+  if (node.source_trace == nullptr) return std::nullopt;
   const absl::string_view trace = *node.source_trace;
   const std::vector<TraceRow> rows = ReadRows(trace);
   // Frames without a call: of Functions, and of modules whose forward() was called directly.
   size_t without_call = rows.size() - std::min(rows.size(), node.calls.size() + 1);
+  const bool any = without_call > 0;
+  bool named = false;
   size_t called = 0;  // rows[called] is the frame of the outermost Function
   for (size_t i = rows.size(); i-- > 1 && without_call > 0;) {
     const absl::string_view caller = rows[i - 1].text;
     const bool is_function = !AppliedName(caller).empty();
-    if (is_function || absl::StrContains(caller, ".forward(")) --without_call;
+    if (!is_function && !absl::StrContains(caller, ".forward(")) continue;
+    --without_call;
+    named = true;
     if (is_function) called = i;
   }
+  if (any && !named) return UnnamedFunction(trace, rows, node.calls.size());
   if (called == 0) return std::nullopt;
   return FunctionCall{AppliedName(rows[called - 1].text), std::string(trace.substr(0, rows[called].begin)),
-                      rows[called].line};
+                      rows[called].line, false, false};
 }
 
 }  // namespace onnx_mem

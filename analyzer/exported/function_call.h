@@ -20,9 +20,11 @@ namespace onnx_mem {
 // A Function is no module, so its forward() is a frame for which `node.calls` has no call. That frame is what tells:
 // `self.fc(F.apply(x))` stands above the fc's own operators too, and `model.apply(f)` runs no forward().
 struct FunctionCall {
-  std::string name;   // as the source line has it, "ops.SwishFunction" too
-  std::string trace;  // down to the line that calls it
-  int64_t line = 0;   // of the Function's file, from which the node comes
+  std::string name;        // as the source line has it, "ops.SwishFunction" too
+  std::string trace;       // down to the line that calls it
+  int64_t line = 0;        // of the Function's file, from which the node comes
+  bool unnamed = false;    // no line shows the call: `name` is that of the file
+  bool of_module = false;  // then: its line reads `self`, which a Function's forward(ctx, ...) does not have
 };
 std::optional<FunctionCall> CalledFunction(const FrameworkNode& node);
 

@@ -29,8 +29,7 @@ Buffer BucketsOf(const StepFacts& facts) {
 int64_t BroadcastBytes(const MemoryProgram& program) {
   int64_t bytes = 0;
   for (const Buffer& buffer : program.buffers) {
-    // A constant of the forward's code is no buffer of a module.
-    if (buffer.category == Category::kBuffers && !buffer.name.starts_with("const")) bytes += buffer.bytes;
+    if (buffer.category == Category::kBuffers && IsOfModule(buffer)) bytes += buffer.bytes;
   }
   return bytes;
 }

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/assume/choices/inplace.h"
 #include "analyzer/assume/choices/loose_parameters.h"
+#include "analyzer/assume/regions/grad_regions.h"
 #include "analyzer/exported/value_names.h"
 #include "analyzer/graph/shape.h"
 #include "analyzer/graph/status_macros.h"
@@ -173,6 +174,7 @@ absl::StatusOr<Lowered> Lower(const Source& source, const Run& run, std::span<co
   ReportLostTensors(source.lost, lowered);
   ReportAssumed(lowering, lowered.diagnostics);
   FinishGraph(lowering, lowered);
+  if (run.training) SettleGradRegions(lowered);
   ReportUnreadBuffers(source.lost, graph.signature, lowered);
   if (std::optional<Diagnostic> found = FindConstantWeights(lowered); found && run.training && run.freeze.empty()) {
     lowered.diagnostics.push_back(*std::move(found));

@@ -56,6 +56,7 @@ absl::Status SetOptimizer(std::string_view text, Options& options) {
   optimizer.implementation = options.workload.optimizer.implementation;
   optimizer.implementation_given = options.workload.optimizer.implementation_given;
   optimizer.weight_decay = options.workload.optimizer.weight_decay;
+  optimizer.averages_model = options.workload.optimizer.averages_model;
   options.workload.optimizer = std::move(optimizer);
   return absl::OkStatus();
 }

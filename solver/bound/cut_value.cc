@@ -34,6 +34,7 @@ class CutSearch {
       : graph_(graph), unit_(cost_unit), limits_(limits), forced_(graph.keeps().size(), Forced::kOpen) {
     int64_t total = 1;
     for (const auto& charge : graph.charges()) total += charge.cost;
+    total = std::max(total, cost_unit);  // which is scaled too, where nothing costs anything
     for (const auto& keep : graph.keeps()) total_bytes_ += keep.bytes;
     shift_ = static_cast<int>(std::countl_zero(static_cast<uint64_t>(total))) - (63 - kMostBits);
   }

@@ -11,6 +11,8 @@
 #include "analyzer/assume/choices/loose_parameters.h"
 #include "analyzer/assume/choices/written_out.h"
 #include "analyzer/assume/names/releases.h"
+#include "analyzer/assume/regions/function_saves.h"
+#include "analyzer/assume/regions/grad_regions.h"
 #include "analyzer/assume/table/margins.h"
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/draft/source_inplace.h"
@@ -200,6 +202,7 @@ constexpr Alternative kIntoBuffers[] = {{.towards = Towards::kLess, .lowered = W
 constexpr Alternative kFusedAttention[] = {{.lowered = MakeAttentionRowsDense}};
 constexpr Alternative kWrittenOut[] = {{.towards = Towards::kLess, .bytes = BytesOfWrittenOut}};
 constexpr Alternative kDetached[] = {{.towards = Towards::kLess, .bytes = BytesWithoutDetach}};
+constexpr Alternative kOtherRegions[] = {{.lowered = TurnGradRegions}};
 constexpr Alternative kSilu[] = {{.words = "with --no-rewrite silu", .common = false, .run = SpellOutSilu}};
 constexpr Alternative kHardswish[] = {
     {.words = "with --no-rewrite hardswish", .common = false, .run = SpellOutHardswish}};
@@ -209,6 +212,7 @@ constexpr Alternative kFunctions[] = {
     {.words = "with --no-rewrite custom-function", .run = SpellOutFunctions},
     {.words = "with --no-rewrite function-inputs", .common = false, .run = KeepNothingInFunctions},
 };
+constexpr Alternative kFunctionsKeepMade[] = {{.towards = Towards::kMore, .lowered = KeepMadeInFunctions}};
 
 // In the order in which alternatives are taken together: what a graph does before who holds its values.
 constexpr Assumption kAssumptions[] = {
@@ -231,6 +235,7 @@ constexpr Assumption kAssumptions[] = {
     {.fact = "writes into buffers", .training = false, .alternatives = kIntoBuffers, .open = IsAlwaysOpen},
     {.fact = "attention kernel", .alternatives = kFusedAttention, .open = IsAttentionOpen},
     {.fact = "detach", .inference = false, .alternatives = kDetached, .open = IsAlwaysOpen},
+    {.fact = "no_grad or autocast", .inference = false, .alternatives = kOtherRegions, .open = IsAlwaysOpen},
     {.fact = "functions that are written out", .inference = false, .alternatives = kWrittenOut, .open = IsAlwaysOpen},
     {.fact = "in-place activations", .code = Code::kInplaceAssumed, .inference = false, .alternatives = kNotInPlace},
     {.fact = "in-place activations", .code = Code::kInplacePossible, .inference = false, .alternatives = kInPlace},
@@ -239,6 +244,7 @@ constexpr Assumption kAssumptions[] = {
     {.fact = "Mish", .code = Code::kMishAssumed, .inference = false, .alternatives = kMish},
     {.fact = "GLU", .code = Code::kGluAssumed, .inference = false, .alternatives = kGlu},
     {.fact = "custom functions", .code = Code::kCustomFunction, .alternatives = kFunctions},
+    {.fact = "custom functions", .code = Code::kCustomFunction, .inference = false, .alternatives = kFunctionsKeepMade},
     {.fact = "SiLU", .training = false, .alternatives = kSilu, .open = MayBeSpelledOut<kSiluOp>},
     {.fact = "Hardswish", .training = false, .alternatives = kHardswish, .open = MayBeSpelledOut<kHardswishOp>},
     {.fact = "Mish", .training = false, .alternatives = kMish, .open = MayBeSpelledOut<kMishOp>},

@@ -7,6 +7,7 @@
 #include <array>
 #include <string>
 
+#include "analyzer/eager/engine/copy_slices.h"
 #include "analyzer/eager/operators/binary.h"
 #include "analyzer/eager/operators/families.h"
 #include "analyzer/eager/operators/matmul.h"
@@ -22,13 +23,18 @@ struct Equation {
   size_t outputs = 0;  // how many of `order` are output labels
 };
 
-// An ellipsis stands for as many leading labels as the operand of that rank lacks; they are named by digits.
+// An ellipsis stands for as many labels as the operand of that rank lacks. They are named by characters before the
+// letters, counted from the last: ellipses of different ranks broadcast.
+constexpr char kLastOfDots = 1;
+
+bool IsDot(char label) { return label < 'A'; }
+
 std::string ExpandEllipsis(const std::string& labels, size_t rank) {
   const size_t at = labels.find("...");
   if (at == std::string::npos) return labels;
   const size_t named = labels.size() - 3;
   std::string dots;
-  for (size_t i = rank > named ? rank - named : 0; i-- > 0;) dots.push_back(static_cast<char>('0' + i));
+  for (size_t i = rank > named ? rank - named : 0; i-- > 0;) dots.push_back(static_cast<char>(kLastOfDots + i));
   return labels.substr(0, at) + dots + labels.substr(at + 3);
 }
 
@@ -48,11 +54,12 @@ Equation Parse(std::string text, const std::vector<TensorRef>& inputs) {
   }
   std::string all;
   for (const std::string& operand : equation.operands) all += operand;
-  if (arrow == std::string::npos) {  // implicit: labels that appear once, in alphabetical order
+  if (arrow == std::string::npos) {  // implicit: the ellipsis, then labels that appear once, in alphabetical order
     for (char c : all) {
-      if (std::count(all.begin(), all.end(), c) == 1) equation.order.push_back(c);
+      if (!IsDot(c) && std::count(all.begin(), all.end(), c) == 1) equation.order.push_back(c);
     }
     std::sort(equation.order.begin(), equation.order.end());
+    equation.order = ExpandEllipsis("..." + equation.order, equation.order.size() + most_dots);
   } else {
     const std::string right = text.substr(arrow + 2);
     const bool dots = right.find("...") != std::string::npos;
@@ -63,6 +70,29 @@ Equation Parse(std::string text, const std::vector<TensorRef>& inputs) {
     if (equation.order.find(c) == std::string::npos) equation.order.push_back(c);
   }
   return equation;
+}
+
+// A label that an operand has twice is its diagonal there, a view (Linear.cpp: diagonal, movedim).
+TensorRef Diagonals(Machine& m, TensorRef t, std::string& labels) {
+  for (size_t i = 0; i < labels.size(); ++i) {
+    for (size_t other = labels.find(labels[i], i + 1); other != std::string::npos;
+         other = labels.find(labels[i], i + 1)) {
+      NodeRef node = m.MakeNode("DiagonalBackward0", {t});
+      Dims dims = t->dims, strides = t->strides;
+      const auto at = static_cast<std::ptrdiff_t>(other);
+      strides[i] += strides[other];
+      dims.erase(dims.begin() + at);
+      strides.erase(strides.begin() + at);
+      const TensorRef view = m.Alias(t, dims, strides);
+      KnowAsView(m, t, view);
+      node.Output(view);
+      node.Formula(
+          [whole = t->dims](Backward& b) { b.result(0, b.m.New("diagonal_backward", whole, b.grad()->dtype)); });
+      labels.erase(other, 1);
+      t = view;
+    }
+  }
+  return t;
 }
 
 // The operand with one dimension per label of `order`, 1 where it lacks the label.
@@ -158,8 +188,11 @@ TensorRef Contracted(Machine& m, const Equation& equation, const std::vector<Ten
 void EnactEinsum(Machine& m, const Call& call, Outputs& out) {
   std::vector<TensorRef> inputs;
   for (const TensorRef& input : call.inputs) inputs.push_back(m.AutocastLow(input));
-  const Equation equation = Parse(StringAttribute(call.node, "equation", ""), inputs);
-  for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = Aligned(m, inputs[i], equation.operands[i], equation.order);
+  Equation equation = Parse(StringAttribute(call.node, "equation", ""), inputs);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    inputs[i] = Diagonals(m, inputs[i], equation.operands[i]);
+    inputs[i] = Aligned(m, inputs[i], equation.operands[i], equation.order);
+  }
   TensorRef result = Contracted(m, equation, inputs);
   if (inputs.size() == 1 && equation.order.size() > equation.outputs) {
     Dims axes;

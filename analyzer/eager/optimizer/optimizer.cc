@@ -11,6 +11,7 @@
 #include "analyzer/eager/optimizer/optimizer_table.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/suggest.h"
+#include "analyzer/memory/made_by_a_step.h"
 #include "analyzer/memory/timeline.h"
 #include "analyzer/run/decimal.h"
 
@@ -71,6 +72,30 @@ void AddState(MemoryProgram& program, const std::vector<TrainedParameter>& param
       buffer->dtype = p.dtype;
     }
   }
+}
+
+// The average of a model is a copy of it, in the types that it has. Source: torch/optim/swa_utils.py, AveragedModel:
+// deepcopy(model); get_ema_multi_avg_fn brings it up to date in place (_foreach_lerp_).
+int64_t AveragedBytes(const MemoryProgram& trace, const Optimizer& optimizer) {
+  int64_t bytes = 0;
+  if (!optimizer.averages_model) return bytes;
+  for (const Buffer& buffer : trace.buffers) bytes += IsOfModule(buffer) ? buffer.bytes : 0;
+  return bytes;
+}
+
+void AddAverage(MemoryProgram& program, const Optimizer& optimizer) {
+  if (!optimizer.averages_model) return;
+  std::vector<Buffer> copies;
+  for (const Buffer& buffer : program.buffers) {
+    if (!IsOfModule(buffer)) continue;
+    Buffer& copy = copies.emplace_back(buffer);
+    copy.name = absl::StrCat(buffer.name.str(), ".average");
+    copy.category = Category::kOptimizerState;
+    copy.begin = StepId(0);
+    copy.end = program.steps.next_id();
+    copy.kept_by = "the model's moving average";
+  }
+  for (Buffer& copy : copies) program.buffers.Add(std::move(copy));
 }
 
 // A fused kernel reads parameter, gradient and state once and writes parameter and state once.
@@ -162,15 +187,20 @@ absl::StatusOr<Optimizer> ParseOptimizer(std::string_view text) {
 MemoryProgram WithOptimizer(MemoryProgram program, const std::vector<TrainedParameter>& parameters,
                             const Optimizer& optimizer, bool first_step) {
   const OptimizerRow* row = FindRow(optimizer.name);
-  if (row != nullptr && row->name == "none") return program;
+  if (row != nullptr && row->name == "none") {
+    AddAverage(program, optimizer);
+    return program;
+  }
   const StepId backward_end = program.steps.next_id();
   const StepId make_state = AddOptimizerStep(program, absl::StrCat(optimizer.name, " state"));
   const StepId update = AddOptimizerStep(program, absl::StrCat(optimizer.name, " step"));
   for (Buffer& buffer : program.buffers) {
     if (buffer.end == backward_end) buffer.end = program.steps.next_id();
   }
-  program.steps[update].moved_bytes = MovedBytes(optimizer, row, parameters);
+  // An average is read and written, and what it is of is read.
+  program.steps[update].moved_bytes = MovedBytes(optimizer, row, parameters) + 3 * AveragedBytes(program, optimizer);
   const bool from_start = !first_step || (row != nullptr && row->state_at_construction);
+  AddAverage(program, optimizer);
   AddState(program, parameters, optimizer, row, from_start ? StepId(0) : make_state);
   for (Buffer& buffer : TemporaryBuffers(program, parameters, optimizer, row, update, first_step)) {
     program.buffers.Add(std::move(buffer));
@@ -204,8 +234,8 @@ int64_t LaterStepPeak(const MemoryProgram& trace, const std::vector<TrainedParam
                       const Optimizer& optimizer) {
   const int64_t peak = ComputeTimeline(trace).peak_bytes;
   const OptimizerRow* row = FindRow(optimizer.name);
-  if (row != nullptr && row->name == "none") return peak;
-  int64_t state = 0, update = 0;
+  int64_t state = AveragedBytes(trace, optimizer), update = 0;
+  if (row != nullptr && row->name == "none") return peak + state;
   for (const StateTensor& shared : SharedState(row, parameters)) state += shared.bytes;
   for (const TrainedParameter& p : parameters) {
     for (const StateTensor& tensor : StateOf(optimizer, row, p)) state += tensor.bytes;

@@ -26,6 +26,8 @@ struct Optimizer {
   bool implementation_given = false;  // by the user: else a trainer may choose another
   double bytes_per_parameter = 0;
   bool weight_decay = false;  // L2: added to the gradients, which foreach and for-loop steps copy for it
+  bool averages_model =
+      false;  // an average of the whole model is kept beside it and brought up to date after each step
   friend bool operator==(const Optimizer&, const Optimizer&) = default;
 };
 
@@ -46,7 +48,8 @@ struct TrainedParameter {
 };
 
 // `trace` = forward, loss and backward without any optimizer state; its parameter gradients live to its last step.
-// Returns the whole step: with `first_step`, state appears in the optimizer's step; else it lives throughout.
+// Returns the whole step: with `first_step`, state appears in the optimizer's step; else it lives throughout. An
+// average of the model does so in step 1 too.
 MemoryProgram WithOptimizer(MemoryProgram trace, const std::vector<TrainedParameter>& parameters,
                             const Optimizer& optimizer, bool first_step);
 

@@ -69,6 +69,9 @@ void EnactCustomFunction(Machine& m, const Call& call, Outputs& out) {
     if (saves) node.Save(input);
   }
   m.BeginStep(call.node.op);
+  if (IntAttribute(call.node, "saves_made", 0) != 0) {
+    node.Save(m.Allocate(Dims{IntAttribute(call.node, "made_bytes", 0)}, DType::kUInt8));
+  }
   const TensorRef workspace = m.Allocate(Dims{workspace_bytes}, DType::kUInt8);
   for (size_t i = 0; i < out.size(); ++i) {
     if (!call.node.outputs[i].valid()) continue;

@@ -22,6 +22,7 @@
 #include "analyzer/graph/bytes.h"
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/operators/site.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 
@@ -54,16 +55,29 @@ bool BeginsAnother(const Draft& draft, const CustomCall& call, const FrameworkNo
   return function.line == CalledFunction(first)->line && node.op == first.op;
 }
 
+// Whether frames without a call are Functions' where no line shows the call: not where one of them is a module's, as
+// the exporter lost calls then, and not where one writes into some elements of a tensor, of which an export makes a
+// copy each time, so that what forward() takes is not to be read.
+bool TrustsUnnamed(const Draft& draft) {
+  const auto writes = [](const OpFacts& op) { return op.HasAny(op_trait::kWritesInto); };
+  const NodeIds nodes = draft.InOrder();
+  return std::none_of(nodes.begin(), nodes.end(), [&](NodeId id) {
+    const std::optional<FunctionCall> function = CalledFunction(draft.node(id));
+    return function && function->unnamed && (function->of_module || writes(draft.node(id).op));
+  });
+}
+
 // The calls in running order. Operators that the exporter added have no trace: they belong to a call if they stand
 // between two of its operators.
 std::vector<CustomCall> FindCalls(const Draft& draft) {
   std::vector<CustomCall> calls;
+  const bool trusts_unnamed = TrustsUnnamed(draft);
   NodeIds between;
   bool open = false;
   for (NodeId id : draft.InOrder()) {
     const FrameworkNode& node = draft.node(id);
     const std::optional<FunctionCall> function = CalledFunction(node);
-    if (!function) {
+    if (!function || (function->unnamed && !trusts_unnamed)) {
       between.push_back(id);
       open = open && node.source_trace == nullptr;
       continue;
@@ -110,6 +124,19 @@ int64_t TemporaryBytes(const Draft& draft, const NodeIds& nodes, const TensorIds
   return most;
 }
 
+// What forward() makes beside what it returns, each counted once: at most it keeps all of that for backward.
+int64_t BytesMade(const Draft& draft, const NodeIds& nodes, const TensorIds& outputs) {
+  int64_t bytes = 0;
+  for (NodeId id : nodes) {
+    if (IsView(draft.node(id).op)) continue;
+    for (TensorId made : draft.node(id).outputs) {
+      const bool inner = made.valid() && std::find(outputs.begin(), outputs.end(), made) == outputs.end();
+      if (inner) bytes += BytesOf(draft, made);
+    }
+  }
+  return bytes;
+}
+
 // True if nothing outside of the call reads what it makes before the call is over.
 bool IsReadAfterwards(const Draft& draft, TensorId id, const absl::flat_hash_set<NodeId>& members, Rank last) {
   const NodeIds& readers = draft.readers(id);
@@ -140,6 +167,7 @@ bool MakeOne(Draft& draft, const CustomCall& call, int64_t& saved_bytes) {
   for (TensorId input : inputs) saved_bytes += draft.producer(input).valid() ? BytesOf(draft, input) : 0;
   FrameworkNode one = MakeNode("custom_function", inputs, outputs);
   one.attributes["workspace_bytes"] = TemporaryBytes(draft, call.nodes, outputs);
+  one.attributes["made_bytes"] = BytesMade(draft, call.nodes, outputs);
   one.attributes["saves"] = std::string("nothing");
   const NodeId id = Replace(draft, call.nodes, std::move(one), last);
   FrameworkNode& made = draft.mutable_node(id);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/onnx/rules/einsum.h"
 #include "analyzer/onnx/rules/rule.h"
 
 namespace onnx_mem {
@@ -126,60 +126,6 @@ std::string DepthToSpace(const FoldCall& call) {
   return absl::StrCat(channels, " channels do not divide into blocks of ", block * block);
 }
 
-bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
-// The equation without spaces; nullopt where it is not one. ONNX's own parser does not return from some of those.
-std::optional<std::string> EinsumEquation(const FoldCall& call) {
-  std::string equation;
-  for (char c : call.string_attribute("equation", "")) {
-    if (c != ' ') equation.push_back(c);
-  }
-  bool arrow = false, ellipsis = false;  // one per operand
-  for (size_t i = 0; i < equation.size(); ++i) {
-    if (IsLetter(equation[i])) continue;
-    if (equation[i] == ',' && !arrow) {
-      ellipsis = false;
-    } else if (equation.compare(i, 3, "...") == 0 && !ellipsis) {
-      ellipsis = true;
-      i += 2;
-    } else if (equation.compare(i, 2, "->") == 0 && !arrow) {
-      arrow = true;
-      ellipsis = false;
-      i += 1;
-    } else {
-      return std::nullopt;
-    }
-  }
-  return equation;
-}
-
-std::string Einsum(const FoldCall& call) {
-  const std::optional<std::string> equation = EinsumEquation(call);
-  if (!equation) return "the equation is malformed";
-  std::map<char, int64_t> sizes;
-  size_t input = 0;
-  int64_t axis = 0;  // counted from the end behind an ellipsis
-  const std::string left = equation->substr(0, equation->find("->"));
-  for (size_t i = 0; i < left.size(); ++i) {
-    if (left[i] == ',') {
-      ++input;
-      axis = 0;
-    } else if (left[i] == '.') {
-      i += 2;
-      const size_t end = std::min(left.find(',', i), left.size());
-      axis = -static_cast<int64_t>(end - i - 1);
-    } else {
-      const int64_t size = DimOf(call, input, axis++);
-      if (size < 0 || size == 1) continue;
-      auto [found, added] = sizes.try_emplace(left[i], size);
-      if (!added && found->second != size) {
-        return absl::StrCat("sizes of '", std::string(1, left[i]), "' differ: ", found->second, " and ", size);
-      }
-    }
-  }
-  return {};
-}
-
 struct InputRow {
   std::string_view op;
   InputCheck check;
@@ -190,7 +136,7 @@ constexpr auto kInputs = std::to_array<InputRow>({
     {"ConvInteger", Conv},
     {"ConvTranspose", ConvTranspose},
     {"DepthToSpace", DepthToSpace},
-    {"Einsum", Einsum},
+    {"Einsum", rules::EinsumFault},
     {"GRU", Gru},
     {"GatherND", GatherNd},
     {"Gemm", Gemm},

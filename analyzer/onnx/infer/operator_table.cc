@@ -26,7 +26,8 @@ Operator Describe(std::string_view domain, const std::string& op_type, int versi
     op.schema = Schemas::Instance().GetSchema(op_type, INT32_MAX, "");
     op.bound = rules::FindBound(op_type);
   }
-  op.inferred = op.schema != nullptr && op.schema->has_type_and_shape_inference_function();
+  op.inferred = op.schema != nullptr && op.schema->has_type_and_shape_inference_function() &&
+                !rules::IsSchemaWrong(domain, op_type);
   // Of a classical model the schemas tell the types alone.
   if (!op.inferred || domain == "ai.onnx.ml") op.rule = rules::FindRule(domain, op_type);
   if (op.default_domain) op.bound = rules::FindBound(op_type);

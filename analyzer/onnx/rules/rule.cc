@@ -14,7 +14,7 @@ using Key = std::pair<std::string_view, std::string_view>;
 absl::flat_hash_map<Key, Function> AllRows() {
   absl::flat_hash_map<Key, Function> rows;
   for (absl::Span<const TypeRuleRow> family :
-       {AttentionRows(), ContribRows(), ConvolutionRows(), FormerRows(), MlRows()}) {
+       {AttentionRows(), ContribRows(), ConvolutionRows(), EinsumRows(), FormerRows(), MlRows()}) {
     for (const TypeRuleRow& row : family) rows.emplace(Key(row.domain, row.op), row.rule);
   }
   return rows;
@@ -26,6 +26,12 @@ Function FindRule(std::string_view domain, std::string_view op) {
   static const auto& rows = *new absl::flat_hash_map<Key, Function>(AllRows());
   const auto found = rows.find(Key(domain, op));
   return found != rows.end() ? found->second : nullptr;
+}
+
+bool IsSchemaWrong(std::string_view domain, std::string_view op) {
+  const absl::Span<const TypeRuleRow> rows = EinsumRows();
+  return std::any_of(rows.begin(), rows.end(),
+                     [&](const TypeRuleRow& row) { return row.domain == domain && row.op == op; });
 }
 
 Function FindBound(std::string_view op) {

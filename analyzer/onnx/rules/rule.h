@@ -2,8 +2,8 @@
 // operators that left the standard, first versions without inference, and sizes that depend on data, for which there
 // is an upper bound.
 //
-// A rule sees the node, its input types and the known contents. It speaks where no schema's inference does; bounds
-// fill what the schema left unknown and never replace what it knows.
+// A rule sees the node, its input types and the known contents. It speaks where no schema's inference does, or where
+// that is wrong; bounds fill what the schema left unknown and never replace what it knows.
 #ifndef ONNX_MEM_ANALYZER_ONNX_RULES_RULE_H_
 #define ONNX_MEM_ANALYZER_ONNX_RULES_RULE_H_
 
@@ -38,11 +38,14 @@ absl::Span<const TypeRuleRow> AttentionRows();      // com.microsoft: attention 
 absl::Span<const TypeRuleRow> ContribRows();        // com.microsoft: activations, norms, products, quantized operators
 absl::Span<const TypeRuleRow> ConvolutionRows();    // com.microsoft and its nchwc: convolutions and poolings
 absl::Span<const TypeRuleRow> DataDependentRows();  // upper bounds
+absl::Span<const TypeRuleRow> EinsumRows();         // instead of the schema's
 absl::Span<const TypeRuleRow> FormerRows();         // first versions, and experimental operators that left the standard
 absl::Span<const TypeRuleRow> MlRows();             // ai.onnx.ml
 
 // The rule that stands in for a schema's inference; null where none knows the operator.
 Function FindRule(std::string_view domain, std::string_view op);
+// Whether the schema's inference of the operator is wrong, so that the rule speaks in its place.
+bool IsSchemaWrong(std::string_view domain, std::string_view op);
 // The bound on what an operator of the default domain leaves unknown; null where there is none.
 Function FindBound(std::string_view op);
 

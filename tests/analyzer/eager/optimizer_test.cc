@@ -85,11 +85,13 @@ TEST(OptimizerTest, StepOneBecomesStepTwo) {
   add("y", Category::kTransientActivations, 100000, 1);
   for (const std::string& name : OptimizerNames()) {
     for (const auto implementation : {OptimizerImplementation::kForeach, OptimizerImplementation::kForLoop}) {
-      for (const bool weight_decay : {false, true}) {
-        SCOPED_TRACE(name + " " + std::string(NameOf(implementation)) + (weight_decay ? " weight decay" : ""));
+      for (const auto& [weight_decay, average] : {std::pair(false, false), {true, false}, {true, true}}) {
+        SCOPED_TRACE(name + " " + std::string(NameOf(implementation)) + (weight_decay ? " weight decay" : "") +
+                     (average ? " average" : ""));
         Optimizer optimizer = *ParseOptimizer(name);
         optimizer.implementation = implementation;
         optimizer.weight_decay = weight_decay;
+        optimizer.averages_model = average;
         const MemoryProgram first = WithOptimizer(trace, parameters, optimizer, /*first_step=*/true);
         const MemoryProgram later = WithOptimizer(trace, parameters, optimizer, /*first_step=*/false);
         EXPECT_EQ(DumpProgram(LaterStep(first, parameters, optimizer)), DumpProgram(later));

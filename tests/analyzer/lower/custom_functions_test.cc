@@ -63,9 +63,30 @@ TEST(CustomFunction, OtherThingsCalledApplyAreNone) {
   for (const char* line : {"return SwishFunction.apply(x)", "return self.apply_mask(x)", "return self.net.apply(f)"}) {
     EXPECT_EQ(LowerText(Module(line, "")).find("custom_function"), std::string::npos) << line << ": no frame below it";
   }
-  for (const char* line : {"return self.apply_mask(x)", "return self.inner.forward(x)", "return super().forward(x)"}) {
+  for (const char* line : {"return self.inner.forward(x)", "return super().forward(x)"}) {
     EXPECT_EQ(LowerText(Module(line, kBody)).find("custom_function"), std::string::npos) << line;
   }
+}
+
+// swish = SwishFunction.apply, called in a function that a trace has no row of: nothing else runs a forward() that is
+// no module's.
+TEST(CustomFunction, AFrameThatNoCallAccountsForIsOne) {
+  const std::string text = Module("return self.multiply(x)", kBody);
+  EXPECT_EQ(LowerText(text, {}, "saves made_bytes"),
+            "sin(x) -> i\ncustom_function(i) -> y [act] saves=inputs made_bytes=64\n");
+  const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(text), {});
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  const Diagnostic* said = SaidOf(*lowered);
+  ASSERT_NE(said, nullptr);
+  EXPECT_NE(said->message.find("net.py (x1)"), std::string::npos) << said->message;
+}
+
+TEST(CustomFunction, AFrameOfALostModuleIsNone) {
+  const std::string of_module = R"(\n  File "net.py", line 7, in forward\n    return x * torch.sigmoid(self.a * x))";
+  EXPECT_EQ(LowerText(Module("return self.multiply(x)", of_module)).find("custom_function"), std::string::npos);
+  EXPECT_EQ(LowerText(Module("return Swish()(x)", kBody)).find("custom_function"), std::string::npos);
+  const std::string of_torch = absl::StrReplaceAll(std::string(kBody), {{"net.py", "torch/nn/modules/act.py"}});
+  EXPECT_EQ(LowerText(Module("return self.multiply(x)", of_torch)).find("custom_function"), std::string::npos);
 }
 
 // The module's own operators, whose argument the function makes.

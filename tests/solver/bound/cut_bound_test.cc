@@ -50,6 +50,20 @@ TEST(CutBoundTest, ChargesTheCheapestToMakeAgain) {
   EXPECT_GE(BoundByCuts(BuildStages(b.graph), 9, {}).impossible_at, 0);
 }
 
+// In a larger unit of cost the bound is as many times larger. Sanitizers see what overflows on the way.
+TEST(CutBoundTest, ScalesWithTheCosts) {
+  constexpr int64_t kScale = 4096;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    StepGraph graph = seed % 2 == 0 ? RandomTrainingGraph(seed) : RandomOrderedGraph(seed);
+    const int64_t budget = RandomBudget(graph, seed);
+    const CutBound bound = BoundByCuts(BuildStages(graph), budget, {});
+    for (StepOp& op : graph.ops) op.cost *= kScale;
+    const CutBound scaled = BoundByCuts(BuildStages(graph), budget, {});
+    ASSERT_EQ(scaled.impossible_at, bound.impossible_at) << "seed " << seed;
+    ASSERT_EQ(scaled.lower_bound, kScale * bound.lower_bound) << "seed " << seed;
+  }
+}
+
 // The same work limit gives the same bound, and a smaller one a bound that holds as well.
 TEST(CutBoundTest, KeepsToItsWorkLimit) {
   for (uint64_t seed = 0; seed < 200; ++seed) {

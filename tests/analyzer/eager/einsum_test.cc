@@ -1,0 +1,44 @@
+// torch.einsum's letters that broadcast, ellipses and diagonals: bytes saved (with parameters, and of storages that are
+// none), as PyTorch 2.15's saved_tensors_hooks tell them.
+#include <gtest/gtest.h>
+
+#include "tests/analyzer/eager/operator_run.h"
+
+namespace onnx_mem::eager {
+namespace {
+
+struct EinsumCase {
+  std::string equation;
+  std::vector<Dims> operands;
+  Dims output;
+  int64_t saved;
+  int64_t extra;
+};
+void PrintTo(const EinsumCase& c, std::ostream* out) { *out << c.equation; }
+
+class EinsumOperands : public testing::TestWithParam<EinsumCase> {};
+
+TEST_P(EinsumOperands, AreExpandedAsMeasured) {
+  const EinsumCase& c = GetParam();
+  OperatorRun run;
+  std::vector<TensorRef> inputs;
+  for (const Dims& dims : c.operands) inputs.push_back(run.Static({dims}));
+  const TensorRef y = run.One("einsum", inputs, c.output, {{"equation", c.equation}});
+  ASSERT_NE(y, nullptr);
+  EXPECT_EQ(y->dims, c.output);
+  EXPECT_EQ(run.SavedBytes(/*with_inputs=*/true), c.saved);
+  EXPECT_EQ(run.SavedBytes(/*with_inputs=*/false), c.extra);
+  EXPECT_NE(run.Backward(y), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Equations, EinsumOperands,
+    testing::Values(EinsumCase{"ebnd,ehd->ebhn", {{1, 2, 16, 8}, {4, 3, 8}}, {4, 2, 3, 16}, 1408, 0},
+                    EinsumCase{"bhid,bhjd->bhij", {{1, 4, 16, 8}, {2, 4, 16, 8}}, {2, 4, 16, 16}, 6144, 4096},
+                    EinsumCase{"ii->i", {{32, 32}}, {32}, 0, 0},
+                    EinsumCase{"iij,jk->ik", {{16, 16, 8}, {8, 4}}, {16, 4}, 8320, 0},
+                    EinsumCase{"...ij,...jk", {{2, 3, 8, 16}, {3, 16, 4}}, {2, 3, 8, 4}, 3840, 3072},
+                    EinsumCase{"ij...,jk->ik...", {{8, 16, 3}, {16, 4}}, {8, 4, 3}, 1792, 1536}));
+
+}  // namespace
+}  // namespace onnx_mem::eager
