@@ -26,8 +26,8 @@ struct Optimizer {
   bool implementation_given = false;  // by the user: else a trainer may choose another
   double bytes_per_parameter = 0;
   bool weight_decay = false;  // L2: added to the gradients, which foreach and for-loop steps copy for it
-  bool averages_model =
-      false;  // an average of the whole model is kept beside it and brought up to date after each step
+  // An average of the whole model is kept beside it and brought up to date after each step.
+  bool averages_model = false;
   friend bool operator==(const Optimizer&, const Optimizer&) = default;
 };
 
