@@ -70,7 +70,7 @@ struct Lowered {
   bool has_own_casts = false;                   // recorded in the precision that is requested: nothing is left to cast
   absl::flat_hash_map<TensorId, Dims> strides;  // of stored tensors and inputs that are not row-major, in elements
   absl::flat_hash_map<TensorId, TensorId> windows;                      // stored tensors on the storage of another one
-  absl::flat_hash_map<TensorId, std::vector<std::string>> other_names;  // of a parameter that several modules share
+  absl::flat_hash_map<TensorId, std::vector<std::string>> other_names;  // of an input or a parameter that is several
   std::vector<UserFunction> functions;                                  // by span, none inside another
   std::vector<CheckpointCall> checkpointed;                             // in order, none inside another
   TensorId loss;  // that the model computes itself; invalid: it computes none

@@ -196,6 +196,26 @@ def test_the_graph_names_all_that_the_record_has(program, tmp_path, weights):
     assert report.training.peak_bytes == onnx_mem.analyze(onnx_mem.record(model, x), batch=8).training.peak_bytes
 
 
+class WithLoss(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = torch.nn.Embedding(10, 10)
+
+    def forward(self, ids, labels):
+        scores = self.embed(ids)
+        return torch.nn.functional.cross_entropy(scores.flatten(0, 1), labels.flatten()), scores
+
+
+def test_one_tensor_may_be_given_as_two_inputs(program, tmp_path):
+    ids = torch.zeros(2, 4, dtype=torch.long)
+    path = onnx_mem.export(WithLoss(), tmp_path / "m.onnx", ids=ids, labels=ids)
+    assert [i.name for i in onnx.load(str(path), load_external_data=False).graph.input] == ["ids", "labels"]
+    one = onnx_mem.analyze(path, batch=8)
+    assert one.source == "record"
+    two = onnx_mem.analyze(onnx_mem.record(WithLoss(), ids=ids, labels=ids.clone()), batch=8)
+    assert two.training.peak_bytes - one.training.peak_bytes == 8 * 4 * 8
+
+
 def test_a_record_beside_the_graph_of_another_model_is_refused(program, tmp_path):
     path = onnx_mem.export(WithHead(), torch.zeros(2, 4), tmp_path / "m.onnx")
     for other in (torch.nn.Linear(4, 3), torch.nn.Sequential(torch.nn.Linear(4, 3)), WithHead().half()):

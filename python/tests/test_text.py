@@ -37,6 +37,7 @@ tied %0 b.weight
 %1 param c f32[4] frozen
 %2 buffer t i64[B,1]/[0,1]
 %3 input x bf16[B,4]/[8,1]+2
+tied %3 y
 %4 const f32[2]:cpu
 leaf %3
 call a

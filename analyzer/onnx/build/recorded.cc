@@ -1,6 +1,5 @@
 #include "analyzer/onnx/build/recorded.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -100,13 +99,14 @@ absl::Status HoldAgainstGraph(const record::Record& record, const onnx::GraphPro
 }
 
 // Whether the graph's inputs have sizes of inputs of the record; an export leaves out those that nothing reads.
-bool HasInputsOf(const FrameworkGraph& lowered, const Graph& graph) {
-  std::vector<Dims> left;
-  for (TensorId id : lowered.inputs) left.push_back(lowered.tensors[id].shape.dims);
+bool HasInputsOf(const Lowered& lowered, const Graph& graph) {
+  std::multiset<Dims> left;
+  for (TensorId id : lowered.graph.inputs) {
+    const size_t others = lowered.other_names.contains(id) ? lowered.other_names.at(id).size() : 0;
+    for (size_t i = 0; i <= others; ++i) left.insert(lowered.graph.tensors[id].shape.dims);
+  }
   for (TensorId id : graph.inputs) {
-    const auto same = std::find(left.begin(), left.end(), graph.tensors[id].shape.dims);
-    if (same == left.end()) return false;
-    left.erase(same);
+    if (left.extract(graph.tensors[id].shape.dims).empty()) return false;
   }
   return true;
 }
@@ -197,7 +197,7 @@ void BindRecord(std::shared_ptr<const record::Record> record, int64_t batch, Imp
   Run run;
   run.training = bound->record->train.has_value();
   absl::StatusOr<Lowered> lowered = LowerRecord(*bound, run);
-  if (lowered.ok() && HasInputsOf(lowered->graph, graph)) {
+  if (lowered.ok() && HasInputsOf(*lowered, graph)) {
     graph.record = std::move(bound);
     model.info.from_record = true;
     return;

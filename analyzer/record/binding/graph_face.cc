@@ -169,19 +169,25 @@ class Beside {
 
   absl::Status InputsOfRecord() const {
     for (const Value* v : mine_.inputs) {
-      const auto found = inputs_.find(PlainName(v->name));
-      if (found != inputs_.end()) {
-        RETURN_IF_ERROR(Compare(*v, *found->second, "input"));
-      } else if (program_.loss < 0 || !absl::StartsWith(v->name, kTarget)) {
-        return Mismatch(absl::StrCat("the graph has no input '", v->name, "'"));
-      }
+      RETURN_IF_ERROR(InputOfRecord(*v, v->name));
+      for (const std::string& other : v->tied) RETURN_IF_ERROR(InputOfRecord(*v, other));
     }
     return absl::OkStatus();
   }
 
+  absl::Status InputOfRecord(const Value& v, const std::string& name) const {
+    const auto found = inputs_.find(PlainName(name));
+    if (found != inputs_.end()) return Compare(v, *found->second, "input");
+    if (program_.loss >= 0 && absl::StartsWith(name, kTarget)) return absl::OkStatus();
+    return Mismatch(absl::StrCat("the graph has no input '", name, "'"));
+  }
+
   absl::Status InputsOfGraph() const {
     absl::flat_hash_set<std::string> names;
-    for (const Value* v : mine_.inputs) names.insert(PlainName(v->name));
+    for (const Value* v : mine_.inputs) {
+      names.insert(PlainName(v->name));
+      for (const std::string& other : v->tied) names.insert(PlainName(other));
+    }
     for (const FaceTensor& tensor : graph_.inputs) {  // an exporter may have made weights inputs
       if (names.contains(PlainName(tensor.name)) || mine_.named.contains(tensor.name)) continue;
       return Mismatch(absl::StrCat("the record has no input '", tensor.name, "'"));

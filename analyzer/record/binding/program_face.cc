@@ -44,7 +44,10 @@ class NameReader {
     if (argument.kind != Argument::Kind::kValue) return;
     const Value& v = value(argument.value);
     Name(argument.value);
-    if (v.kind == Value::Kind::kInput) face_.read.insert(PlainName(v.name));
+    if (v.kind == Value::Kind::kInput) {
+      face_.read.insert(PlainName(v.name));
+      for (const std::string& other : v.tied) face_.read.insert(PlainName(other));
+    }
     if (v.kind != Value::Kind::kParameter && v.kind != Value::Kind::kBuffer) return;
     face_.read.insert(v.name);
     if (convolves) face_.convolved.insert(v.name);

@@ -152,7 +152,8 @@ void ProgramReader::ReadTied(Cursor& c) {
   const ValueNumber value = Use(c);
   c.Expect(" ");
   if (!c.error().ok()) return;
-  if (program_.values[static_cast<size_t>(value)].kind != Value::Kind::kParameter) c.Fail("a parameter");
+  const Value::Kind kind = program_.values[static_cast<size_t>(value)].kind;
+  if (kind != Value::Kind::kParameter && kind != Value::Kind::kInput) c.Fail("a parameter or an input");
   const std::string_view name = ReadPath(c, c.TakeRest());
   budget_.CountBytes(sizeof(std::string) + name.size());
   program_.values[static_cast<size_t>(value)].tied.emplace_back(name);

@@ -36,7 +36,7 @@ struct Value {
   std::string name = {};  // of parameters, buffers and inputs
   ValueType type = {};
   bool frozen = false;                 // of a parameter
-  std::vector<std::string> tied = {};  // other names of a parameter
+  std::vector<std::string> tied = {};  // other names of a parameter or an input
   bool defined = false;
   friend bool operator==(const Value&, const Value&) = default;
 };

@@ -271,6 +271,9 @@ def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
     for name, t in zip(input_names(model, args, kwargs), tensors, strict=False):
         if id(t) not in names:
             names[id(t)] = o.new(t, "input", name)
+            o.values[names[id(t)]]["tied"] = []
+        elif o.values[names[id(t)]]["kind"] == "input":                 # labels=ids
+            o.values[names[id(t)]]["tied"].append(name)
     handles = []
     for name, m in model.named_modules():
         if name:

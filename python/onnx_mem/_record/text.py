@@ -408,7 +408,9 @@ def _declare(line: _Line, p: Any) -> None:
         line.expect(" ")
     v.update(line.type())
     if v["kind"] == "param":
-        v.update(trained=not line.take(" frozen"), tied=[])
+        v["trained"] = not line.take(" frozen")
+    if v["kind"] in ("param", "input"):
+        v["tied"] = []
     _put(p, at, v)
 
 

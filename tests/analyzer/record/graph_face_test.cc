@@ -102,6 +102,13 @@ TEST(GraphFace, HasTheInputsAndOutputsOfTheRecord) {
   GraphFace two = Face();
   two.inputs.push_back({"mask", DType::kBool, {{kAnySize, 4}}});
   EXPECT_EQ(Difference(kPrograms, two), "the record has no input 'mask'");
+  const auto also = [](const std::string& name) { return With("[B,3,S,S]\n", "[B,3,S,S]\ntied %3 " + name + "\n"); };
+  EXPECT_EQ(Difference(also("mask"), two),
+            "the input 'mask' is float32 [B,3,32,32] in the record, bool [?,4] in the graph");
+  GraphFace twice = Face();
+  twice.inputs.push_back({"labels", DType::kFloat32, {{kAnySize, 3, 32, 32}}});
+  EXPECT_EQ(Difference(also("labels"), twice), "");
+  EXPECT_EQ(Difference(also("labels"), Face()), "the graph has no input 'labels'");
   GraphFace larger = Face();
   larger.inputs[0].dims = {{kAnySize, 3, 64, 64}};
   EXPECT_EQ(Difference(kPrograms, larger),
@@ -146,7 +153,7 @@ TEST(GraphFace, HasParametersThatTheRecordReads) {
   EXPECT_EQ(Difference(With("convolution %3 %0 - [1,1] [1,1] [1,1] F [0,0] 1", "my::op %3 %0"), Face()),
             "no convolution of the record reads 'conv.weight'");
   const std::string empty =
-      "program eval\n%0 param conv.weight f32[8,3,3,3]\n%1 param fc.weight f32[10,8]\n%2 input batch.x f32[B,3,32,32]\n"
+      "program eval\n%0 param conv.weight f32[8,3,3,3]\n%1 param fc.weight f32[10,8]\n%2 input batch.x f32[B,3,S,S]\n"
       "return\ntree 1\n";
   GraphFace none = Face();
   none.outputs.clear();

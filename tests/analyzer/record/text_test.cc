@@ -127,7 +127,7 @@ TEST(Text, RefusesWhatItDoesNotKnow) {
       {"a backward of nothing", WithLines("backward %3 f32[B] of %1\n"), "line 6 "},
       {"a word too many", WithLines("%3 f32[B,4] = relu %1 drop %1 x\n"), "line 6 "},
       {"grad maybe", WithLines("grad maybe\n"), "line 6 "},
-      {"tied to no parameter", WithLines("tied %1 other\n"), "line 6 "},
+      {"tied to no parameter", WithLines(absl::StrCat(kLinear, "tied %3 other\n")), "line 10 "},
       {"a free size without a step", "eager 1\nfree S seq 8\nprogram train\n", "line 2 "},
       {"a free size that never holds", "eager 1\nfree S seq 8 step 0 seen 8 16\nprogram train\n", "line 2 "},
       {"two free sizes", "eager 1\nfree S a 8 step 1 seen 8 16\nfree S b 8 step 1 seen 8 16\n", "line 3 "},
