@@ -239,6 +239,16 @@ absl::StatusOr<AllocatorUsage> Replay(const ReplayScript& script, const ReplaySc
   return replayer.TakeUsage();
 }
 
+absl::StatusOr<AllocatorUsage> ReplayInRow(std::span<const ReplayScript* const> runs, const ReplayOptions& options) {
+  ASSIGN_OR_RETURN(const AllocatorRow* row, FindAllocator(options.allocator));
+  Replayer replayer(row->make(options.options), options.per_step, options.addresses);
+  std::map<const ReplayScript*, Events> events;
+  for (const ReplayScript* run : runs) {
+    if (!replayer.RunOnce(*run, events.try_emplace(run, *run).first->second)) break;
+  }
+  return replayer.TakeUsage();
+}
+
 absl::StatusOr<AllocatorUsage> Replay(const MemoryProgram& program, const ReplayOptions& options) {
   std::optional<ReplayScript> first_step;
   if (options.first_step != nullptr) first_step.emplace(*options.first_step);

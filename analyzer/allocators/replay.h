@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -82,6 +83,10 @@ absl::StatusOr<AllocatorUsage> Replay(const MemoryProgram& program, const Replay
 // nullptr: none.
 absl::StatusOr<AllocatorUsage> Replay(const ReplayScript& script, const ReplayScript* first_step,
                                       const ReplayOptions& options);
+
+// `runs` in a row, each once, whatever options.repetitions says: steps of one process whose sizes differ. What stays
+// alive between two of them is what both have fixed in equal size. Moments count the runs.
+absl::StatusOr<AllocatorUsage> ReplayInRow(std::span<const ReplayScript* const> runs, const ReplayOptions& options);
 
 }  // namespace onnx_mem
 

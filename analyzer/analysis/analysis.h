@@ -3,6 +3,7 @@
 #define ONNX_MEM_ANALYZER_ANALYSIS_ANALYSIS_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,8 @@ enum class Device { kGpu, kCpu };
 
 struct Workload {
   Bindings bindings;
+  std::map<std::string, int64_t>
+      shortest;  // of sizes that vary from step to step, by axis; `bindings` have the longest
   Mode mode = Mode::kBoth;
   Run run;            // `training` is set by Study
   RankLayout layout;  // of a training step

@@ -11,18 +11,20 @@
 
 namespace onnx_mem {
 
-absl::Status CheckAxis(const Axis& axis, const ImportedModel& model) {
+absl::Status CheckAxis(const Axis& axis, std::string_view option, const ImportedModel& model) {
   const std::map<std::string, int64_t>& dims = model.info.bound_dims;
   if (axis.length.empty() || dims.contains(axis.length)) return absl::OkStatus();
   std::vector<std::string> names = {std::string(kBatchAxis)};
-  for (const auto& [name, size] : dims) names.push_back(name);
+  for (const auto& [name, size] : dims) {
+    if (name != kBatchAxis) names.push_back(name);
+  }
   const std::string near = DidYouMean(axis.length, names);
   const std::string known = absl::StrCat("what can vary: ", absl::StrJoin(names, ", "));
   std::vector<std::string> details = {near.empty() ? known : absl::StrCat(known, ".  ", near)};
   // A record's sizes are those that it was made with, but for the batch and the one that it leaves free.
   if (model.info.from_record && FreeSizeOf(model.graph) == nullptr) details.push_back(FreeSizeRecipe(axis.length));
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUnknownDim,
-                     absl::StrCat("--over ", axis.length, ": no such dimension"), details);
+                     absl::StrCat(std::string(option), " ", axis.length, ": no such dimension"), details);
 }
 
 SizeGrid GridAlong(const Axis& axis, const ImportedModel& model) {

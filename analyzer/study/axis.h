@@ -19,8 +19,8 @@ inline constexpr std::string_view kBatchAxis = "batch";  // what questions and a
 
 inline Axis AxisNamed(std::string_view name) { return {name == kBatchAxis ? std::string() : std::string(name)}; }
 
-// Errors: unknown-dim where the model has no such dimension that can vary.
-absl::Status CheckAxis(const Axis& axis, const ImportedModel& model);
+// Errors: unknown-dim where the model has no such dimension that can vary. `option` named it.
+absl::Status CheckAxis(const Axis& axis, std::string_view option, const ImportedModel& model);
 
 // The sizes along it at which the model runs: every one, or those of a record that holds in steps.
 struct SizeGrid {

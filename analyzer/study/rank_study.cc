@@ -34,6 +34,7 @@ absl::StatusOr<Shared<LocalStep>> Study::Local(const Workload& workload) {
   key.run.training = true;
   key.allocator.clear();
   key.platform = Platform();
+  key.shortest.clear();
   if (const auto* known = locals_.Find(key)) return *known;
   ASSIGN_OR_RETURN(const Shared<Enacted> enacted, Enact(key));
   ASSIGN_OR_RETURN(const Shared<ImportedModel> model, Import(key.bindings));

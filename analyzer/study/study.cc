@@ -147,6 +147,7 @@ absl::Status Study::Widen(const Workload& workload, Ends ends, const MemoryProgr
     ASSIGN_OR_RETURN(step, Local(own));
   }
   RETURN_IF_ERROR(WidenByLibraries(*step, own, program, figures));
+  RETURN_IF_ERROR(WidenByVaried(own, diagnostics, figures));
   if (ends == Ends::kOfLibraries || IsRecordedStep(imported->model->graph)) return absl::OkStatus();
   ASSIGN_OR_RETURN(const Bindings bindings, EnactedBindings(own));
   ASSIGN_OR_RETURN(const std::shared_ptr<Imported> enacted, ImportOf(bindings));
@@ -221,6 +222,7 @@ absl::StatusOr<Analysis> Study::Expected(const Workload& workload) {
   analysis.diagnostics = model->diagnostics;
   analysis.batch = own.bindings.batch.value_or(analysis.info.file_batch);
   if (analysis.info.from_record) NoteIdleOptions(own.run, analysis.diagnostics);
+  if (!own.shortest.empty()) RETURN_IF_ERROR(Varied(own).status());
   if (own.mode != Mode::kInference) RETURN_IF_ERROR(AddTraining(own, analysis));
   const bool has_inference = !IsRecordedStep(model->graph) || own.mode == Mode::kInference;
   if (own.mode != Mode::kTraining && has_inference) RETURN_IF_ERROR(AddInference(own, analysis));
@@ -240,6 +242,8 @@ absl::StatusOr<Analysis> Study::AskUpTo(Ends ends, const Workload& workload) {
       ASSIGN_OR_RETURN(const Shared<Enacted> enacted, Enact(one));
       std::vector<Diagnostic> findings = enacted->diagnostics;  // whose details are of training
       RETURN_IF_ERROR(Widen(one, Ends::kOfFile, *wide->program, PeakOf(*wide), findings, *wide));
+      const auto found = findings.begin() + static_cast<std::ptrdiff_t>(enacted->diagnostics.size());
+      analysis.diagnostics.insert(analysis.diagnostics.end(), found, findings.end());
       AddPlannedAhead(model->graph, *wide);
     }
     part.figures = std::move(wide);

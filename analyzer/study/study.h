@@ -95,6 +95,10 @@ class Study {
   absl::Status AddInference(const Workload& workload, Analysis& analysis);
   absl::Status Widen(const Workload& workload, Ends ends, const MemoryProgram& program, Peak peak,
                      std::vector<Diagnostic>& diagnostics, PeakFigures& figures);
+  // The workload at the sizes between its shortest and its own, growing; and what the allocator may have reserved
+  // then, as the high end.
+  absl::StatusOr<std::vector<Workload>> Varied(const Workload& workload);
+  absl::Status WidenByVaried(const Workload& workload, std::vector<Diagnostic>& diagnostics, PeakFigures& figures);
   absl::StatusOr<Analysis> AskUpTo(Ends ends, const Workload& workload);
 
   Shared<ModelFile> file_;                 // null: there is one import

@@ -166,7 +166,7 @@ absl::StatusOr<Report> StartReport(Study& study, const Options& options, const A
   report.assumptions = analysis.assumptions;
   report.notes = analysis.diagnostics;
   ASSIGN_OR_RETURN(const Shared<ImportedModel> model, study.Import(workload.bindings));
-  RETURN_IF_ERROR(CheckAxis(axis, *model));
+  RETURN_IF_ERROR(CheckAxis(axis, "--over", *model));
   report.part =
       FitPart{.batch = analysis.batch, .over = options.over, .size = SizeAlong(axis, workload.bindings, *model)};
   return report;

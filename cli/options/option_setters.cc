@@ -41,6 +41,14 @@ absl::Status AddDim(DimBinding binding, Options& options) {
   return absl::OkStatus();
 }
 
+absl::Status AddShortest(DimBinding binding, Options& options) {
+  const auto& [name, size] = binding;
+  if (name.empty()) return UsageError("a dimension has no name");
+  if (size < 1) return UsageError(absl::StrFormat("'%s=%d': the shortest is at least 1", name, size));
+  options.workload.shortest[name] = size;
+  return absl::OkStatus();
+}
+
 absl::Status AddInput(ShapeBinding binding, Options& options) {
   const auto& [name, dims] = binding;
   if (name.empty()) return UsageError("an input has no name");

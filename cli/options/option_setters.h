@@ -170,6 +170,7 @@ constexpr OptionSetter Size(At) {
 // The setters of options whose values are more than that.
 absl::Status SetBatches(Batches batches, Options& options);
 absl::Status AddDim(DimBinding binding, Options& options);
+absl::Status AddShortest(DimBinding binding, Options& options);
 absl::Status AddInput(ShapeBinding binding, Options& options);
 absl::Status SetOptimizer(std::string_view text, Options& options);
 absl::Status AddSegment(std::string_view text, Options& options);

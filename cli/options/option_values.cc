@@ -147,7 +147,7 @@ absl::StatusOr<std::vector<std::string>> ParseNames(std::string_view text) {
 absl::StatusOr<std::pair<std::string, int64_t>> ParseDimBinding(std::string_view text) {
   const auto binding = SplitBinding(text);
   const std::optional<int64_t> size = binding ? WholeNumber(binding->second) : std::nullopt;
-  if (!size) return UsageError(absl::StrFormat("'%s' is not of the form NAME=N", text), {"for example: --dim seq=512"});
+  if (!size) return UsageError(absl::StrFormat("'%s' is not of the form NAME=N", text), {"for example: seq=512"});
   if (*size < 0) return UsageError(absl::StrFormat("'%s': a dimension cannot be negative", text));
   return std::make_pair(binding->first, *size);
 }

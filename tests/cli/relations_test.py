@@ -58,6 +58,20 @@ def check_quiet(text: str, runs: list[dict]) -> list[str]:
     return [] if said == has else [f"-q says {said}, JSON has {has}"]
 
 
+def check_varied(program: str, file: str, alone: dict) -> list[str]:
+    """Shorter steps before it change nothing of the longest: they may leave more with the allocator."""
+    varied = json.loads(ask(program, file, "-b", str(alone["batch"]), "--shortest", "batch=1", "--format", "json"))
+    wrong = []
+    for part in parts_of(alone):
+        one, all_of_them = alone[part], varied["runs"][0][part]
+        wrong += [f"--shortest: {figure} of {part} differs" for figure in ("peak_bytes", "device_bytes")
+                  if one[figure] != all_of_them[figure]]
+        if one["device_interval_bytes"][0] != all_of_them["device_interval_bytes"][0] or (
+                one["device_interval_bytes"][1] > all_of_them["device_interval_bytes"][1]):
+            wrong.append(f"--shortest: the range of {part} is no wider one")
+    return wrong
+
+
 def check(program: str, file: str) -> list[str]:
     swept = report(program, file, ",".join(map(str, BATCHES)))
     wrong = [line for run in swept["runs"] for line in check_run(run)]
@@ -66,6 +80,8 @@ def check(program: str, file: str) -> list[str]:
         wrong += [f"batch {run['batch']}: {part} differs in a list of batches" for part in parts_of(run)
                   if alone[part]["peak_bytes"] != run[part]["peak_bytes"]
                   or alone[part]["device_bytes"] != run[part]["device_bytes"]]
+    if swept["runs"][0].get("training"):  # what a session keeps is not modelled
+        wrong += check_varied(program, file, report(program, file, str(BATCHES[-1]))["runs"][0])
     wrong += check_quiet(ask(program, file, "-b", ",".join(map(str, BATCHES)), "-q"), swept["runs"])
     scaling = swept["scaling"]
     if scaling and scaling["exact"]:

@@ -80,6 +80,20 @@ TEST(Replay, TheSecondStepUsesTheCacheOfTheFirst) {
   EXPECT_EQ(Replay(program, {.repetitions = 5})->device_allocations, 1);
 }
 
+TEST(Replay, AShorterRunBeforeLeavesABlockThatIsTooSmall) {
+  const auto run = [](int64_t bytes) {
+    return ReplayScript(Program(
+        1, {{"w", Category::kParameters, 30 * kMiB, 0, 1}, {"x", Category::kTransientActivations, bytes, 0, 1}}));
+  };
+  const ReplayScript shorter = run(20 * kMiB), longer = run(40 * kMiB);
+  const auto reserved = [](std::vector<const ReplayScript*> runs) {
+    return ReplayInRow(runs, {})->peak_reserved_bytes;
+  };
+  EXPECT_EQ(reserved({&longer}), 70 * kMiB);
+  EXPECT_EQ(reserved({&shorter, &longer}), 90 * kMiB);
+  EXPECT_EQ(reserved({&longer, &shorter, &longer}), 70 * kMiB);
+}
+
 TEST(Replay, CountsFragmentation) {
   // 24 free MiB in two pieces while 38 are in use.
   const MemoryProgram program = Program(2, {{"a", Category::kTransientActivations, 10 * kMiB, 0, 1},

@@ -82,7 +82,7 @@ TEST(FindBatchEdges, FollowsTheFreeSizeOfARecordInItsSteps) {
   workload.bindings.batch = 64;
   const Axis seq = AxisNamed("seq");
   Study study(*file);
-  EXPECT_TRUE(CheckAxis(seq, **study.Import(workload.bindings)).ok());
+  EXPECT_TRUE(CheckAxis(seq, "--over", **study.Import(workload.bindings)).ok());
   absl::StatusOr<BatchNeeds> needs = BatchNeeds::Create(study, workload, seq);
   ASSERT_TRUE(needs.ok()) << needs.status();
   EXPECT_EQ(needs->start(), 20);

@@ -1,0 +1,79 @@
+#include "analyzer/study/varied_steps.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <random>
+#include <utility>
+
+#include "analyzer/allocators/replay.h"
+#include "analyzer/eager/optimizer/optimizer.h"
+#include "analyzer/graph/status_macros.h"
+#include "analyzer/runtimes/library_workspace.h"
+
+namespace onnx_mem {
+namespace {
+
+// A step as the first of its process and as a later one.
+struct Scripts {
+  ReplayScript first;
+  ReplayScript later;
+};
+
+ReplayScript WithWorkspaces(const MemoryProgram& program, const LibraryCase& of, bool first) {
+  ReplayScript script(program);
+  AddLibraryWorkspaces(program, of, first, script);
+  return script;
+}
+
+Scripts ScriptsOf(const LocalStep& step, const Workload& workload, const LibraryCase& of) {
+  if (!workload.run.training) {
+    return {WithWorkspaces(*step.program, of, /*first=*/true), WithWorkspaces(*step.program, of, /*first=*/false)};
+  }
+  MemoryProgram first = WithOptimizer(*step.program, step.trained, workload.optimizer, /*first_step=*/true);
+  ReplayScript first_script = WithWorkspaces(first, of, /*first=*/true);
+  const MemoryProgram later = LaterStep(std::move(first), step.trained, workload.optimizer);
+  return {std::move(first_script), WithWorkspaces(later, of, /*first=*/false)};
+}
+
+using Order = std::vector<size_t>;  // of steps, by their number
+
+absl::StatusOr<int64_t> ReservedIn(const Order& order, const std::vector<Scripts>& steps, const Workload& workload) {
+  std::vector<const ReplayScript*> runs;
+  for (const size_t number : order) runs.push_back(runs.empty() ? &steps[number].first : &steps[number].later);
+  ReplayOptions options;
+  options.allocator = workload.allocator;
+  ASSIGN_OR_RETURN(const AllocatorUsage usage, ReplayInRow(runs, options));
+  return usage.peak_reserved_bytes;
+}
+
+// Steps as chance gives them, and one of the longest: no run lacks it.
+Order ByChance(size_t sizes, uint32_t seed) {
+  constexpr int kSteps = 48;  // what is reserved grows little after some times as many steps as there are sizes
+  std::mt19937 random(seed);
+  Order order;
+  for (int i = 0; i < kSteps; ++i) order.push_back(random() % sizes);
+  order.push_back(sizes - 1);
+  return order;
+}
+
+std::vector<Scripts> AllScripts(const std::vector<LocalStep>& steps, const Workload& workload, const LibraryCase& of) {
+  std::vector<Scripts> scripts;
+  for (const LocalStep& step : steps) scripts.push_back(ScriptsOf(step, workload, of));
+  return scripts;
+}
+
+}  // namespace
+
+absl::StatusOr<VariedReserved> ReservedOfVaried(const std::vector<LocalStep>& steps, const Workload& workload) {
+  constexpr uint32_t kOrders = 7;
+  const LibraryCases cases = LibraryCasesOf(workload.allocator, workload.platform);
+  const std::vector<Scripts> scripts = AllScripts(steps, workload, cases.high);
+  std::vector<int64_t> reserved;
+  for (uint32_t seed = 1; seed <= kOrders; ++seed) {
+    ASSIGN_OR_RETURN(reserved.emplace_back(), ReservedIn(ByChance(steps.size(), seed), scripts, workload));
+  }
+  std::sort(reserved.begin(), reserved.end());
+  return VariedReserved{.middle_bytes = reserved[reserved.size() / 2], .high_bytes = reserved.back()};
+}
+
+}  // namespace onnx_mem

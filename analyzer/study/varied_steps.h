@@ -1,0 +1,31 @@
+// Steps of one process whose sizes vary -> what the allocator has reserved at last. A block that a short step left in
+// the cache may be too small for a longer one, and what a long step left is cut for shorter ones: so more is reserved
+// than the longest step takes alone.
+//
+//   the longest alone            |xxxxxxxx|
+//   a short one before           |xxxx|            freed, cached, too small
+//                                |xxxx|xxxxxxxx|   then the longest takes new memory
+#ifndef ONNX_MEM_ANALYZER_STUDY_VARIED_STEPS_H_
+#define ONNX_MEM_ANALYZER_STUDY_VARIED_STEPS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analyzer/analysis/analysis.h"
+#include "analyzer/parallel/data_parallel.h"
+
+namespace onnx_mem {
+
+struct VariedReserved {
+  int64_t middle_bytes = 0;  // the median of some orders of steps that chance gave, the same ones each time
+  int64_t high_bytes = 0;    // the most of them
+};
+
+// `steps`: at least one, of `workload`'s run at sizes that grow, each before its optimizer; an inference trains
+// nothing. On a card with room for it: on another one PyTorch gives back what it keeps and runs all the same.
+absl::StatusOr<VariedReserved> ReservedOfVaried(const std::vector<LocalStep>& steps, const Workload& workload);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_STUDY_VARIED_STEPS_H_
