@@ -1,10 +1,12 @@
 """Example inputs as users hand them in: one tuple, one after the other, or by name. No torch is imported here."""
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ._ways_out import keywords_of
 from .errors import Error
 
 
@@ -34,13 +36,18 @@ def joined(kwargs: Mapping[str, Any] | None, inputs: Mapping[str, Any]) -> dict[
     return {**(kwargs or {}), **inputs}
 
 
-def split(words: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(inputs, options) of the keywords of analyze(), plan(), fit() and compare(): what holds a tensor is an input."""
+def split(words: dict[str, Any], command: str, models: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(inputs, options) of the keywords of analyze(), plan(), fit() and compare(): what holds a tensor is an input, and
+    so is what is no option and forward has by name (use_cache=False)."""
     torch = sys.modules.get("torch")       # who has a tensor has imported it
     if torch is None:
         return {}, words
     from torch.utils._pytree import tree_leaves
     held = {k: v for k, v in words.items() if any(isinstance(t, torch.Tensor) for t in tree_leaves(v))}
+    others = words.keys() - held.keys() - set(keywords_of(command)) if words.keys() - held.keys() else set()
+    named = {name for x in models if isinstance(x, torch.nn.Module) and others
+             for name in inspect.signature(x.forward).parameters}
+    held |= {k: words[k] for k in others & named}
     return held, {k: v for k, v in words.items() if k not in held}
 
 
@@ -52,5 +59,7 @@ def hold_a_tensor(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         return
     if args and all(isinstance(n, int) for n in args):
         raise Error(f"example inputs are tensors, not shapes\n  try: torch.zeros{args}", "bad-argument")
+    if any(isinstance(x, Mapping) for x in args):
+        raise Error("example inputs are tensors: a mapping of them goes by name\n  try: **inputs", "bad-argument")
     kinds = ", ".join(dict.fromkeys(type(x).__name__ for x in (*args, *kwargs.values())))
     raise Error(f"example inputs are tensors, not {kinds}\n  try: torch.as_tensor(x)", "bad-argument")

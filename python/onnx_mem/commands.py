@@ -5,8 +5,10 @@ import contextlib
 import inspect
 import os
 import pathlib
+import shutil
 import sys
 import tempfile
+import weakref
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -85,10 +87,17 @@ class _Given(NamedTuple):
     kwargs: dict[str, Any]
 
 
+class _Folder:
+    """A folder that is there as long as an answer that reads of it."""
+    def __init__(self) -> None:
+        self.name = tempfile.mkdtemp(prefix="onnx-mem-")
+        weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
+
+
 def _answered(command: list[str], models: list[Any], args: Any, kwargs: Mapping[str, Any] | None, sizes: _Sizes,
               options: dict[str, Any]) -> Any:
-    files = tempfile.TemporaryDirectory(prefix="onnx-mem-")
-    inputs, options = _examples.split(options)
+    files = _Folder()
+    inputs, options = _examples.split(options, command[0] if command else "analyze", models)
     args, kwargs = _examples.positional(args), _examples.joined(kwargs, inputs)
     if command != ["fit"] and not {"batch", "max_batch"} & options.keys():
         options = {**options, "batch": _batch_of_examples(models, args, kwargs, sizes.batch_dim)}

@@ -317,7 +317,7 @@ def _graph_without_nodes(made: Record, name: str) -> Any:
     named = {"B": "batch", "S": made.free.name if made.free else None}
     p = made.programs["eval"]
     values: list[Any] = p["values"]
-    inputs = [info(v, v["name"]) for v in values if v["kind"] == "input"]
+    inputs = [info(v, label) for v in values if v["kind"] == "input" for label in (v["name"], *v.get("tied", ()))]
     outputs = [info(values[v], f"output{i}") for i, v in enumerate(p["returned"]) if v is not None]
     graph = helper.make_graph([], name, inputs, outputs)
     return helper.make_model(graph, producer_name="onnx-mem", producer_version="1")

@@ -206,9 +206,16 @@ class WithLoss(torch.nn.Module):
         return torch.nn.functional.cross_entropy(scores.flatten(0, 1), labels.flatten()), scores
 
 
-def test_one_tensor_may_be_given_as_two_inputs(program, tmp_path):
+@pytest.mark.parametrize("exporter_works", [True, False])
+def test_one_tensor_may_be_given_as_two_inputs(program, tmp_path, monkeypatch, exporter_works):
+    def fails(*args, **kwargs):
+        raise RuntimeError("no such operator")
     ids = torch.zeros(2, 4, dtype=torch.long)
-    path = onnx_mem.export(WithLoss(), tmp_path / "m.onnx", ids=ids, labels=ids)
+    if not exporter_works:
+        monkeypatch.setattr(torch.onnx, "export", fails)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = onnx_mem.export(WithLoss(), tmp_path / "m.onnx", ids=ids, labels=ids)
     assert [i.name for i in onnx.load(str(path), load_external_data=False).graph.input] == ["ids", "labels"]
     one = onnx_mem.analyze(path, batch=8)
     assert one.source == "record"

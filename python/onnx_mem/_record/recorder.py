@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import gc
+import inspect
 import os
 import re
 import traceback
@@ -253,7 +254,7 @@ def _programs(model: torch.nn.Module, inputs: Any, runs: Any, mode: str,
         holds = _range(run, runs, found[None], inputs) if precision is None else (1, None)
         return (found if alone is None else {**found, 1: alone}), holds
     except Exception as e:
-        raise _explained(e, mode, model) from e
+        raise _explained(e, mode, model, inputs) from e
 
 
 _DRAWN = "forward draws numbers in Python (random, numpy)"
@@ -379,7 +380,7 @@ def _merged(found: Any, batches: Any) -> Any:
     return p
 
 
-def _explained(error: Exception, mode: str, model: torch.nn.Module) -> CannotRecord:
+def _explained(error: Exception, mode: str, model: torch.nn.Module, example: Any) -> CannotRecord:
     """The error with mode, module and source line: the innermost frame outside the framework and this package."""
     names = {id(m): name for name, m in model.named_modules()}
     where = module = operator = None
@@ -396,6 +397,10 @@ def _explained(error: Exception, mode: str, model: torch.nn.Module) -> CannotRec
         reason = error.reason
     else:
         reason = _said(error, operator)
+    args, _ = example
+    names_of_forward = set(inspect.signature(model.forward).parameters)
+    if len(args) == 1 and isinstance(args[0], dict) and set(args[0]) <= names_of_forward:
+        reason += "; forward takes by name what is given as one dict: **inputs"
     return CannotRecord(reason, mode, module, where)
 
 
