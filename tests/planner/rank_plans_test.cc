@@ -84,13 +84,12 @@ TEST(PlanRanks, OfSplitTensorsThatAreShardedToo) {
 }
 
 TEST(PlanPipeline, OfTheWorstRankHoldsWhicheverSchedule) {
-  Workload workload = TrainingAt(32);
-  workload.bindings.dims["seq"] = 256;
-  workload.layout.pipeline.ranks = 2;
-  workload.layout.pipeline.micro_batches = 4;
+  Workload workload = TrainingAt(64);
+  workload.bindings.dims["seq"] = 128;
+  workload.layout.pipeline.ranks = 4;
   for (const PipelineSchedule schedule : {PipelineSchedule::k1F1B, PipelineSchedule::kGpipe}) {
     workload.layout.pipeline.schedule = schedule;
-    ExpectPromiseHolds("gpt2_sdpa", workload);
+    ExpectPromiseHolds("bert_base", workload);
   }
 }
 
@@ -114,7 +113,8 @@ TEST(PlanPipeline, OfEachRankHolds) {
     ASSERT_TRUE(figures.ok()) << figures.status();
     EXPECT_EQ(stage.with.peak_bytes, (*figures)->peak_bytes);
     EXPECT_EQ(stage.with.device_bytes, (*figures)->device_bytes);
-    if (stage.rank == 0) EXPECT_LT(stage.with.peak_bytes, stage.without.peak_bytes);
+    if (stage.rank != 0) continue;
+    EXPECT_LT(stage.with.peak_bytes, stage.without.peak_bytes);
   }
 }
 
