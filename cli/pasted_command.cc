@@ -68,9 +68,11 @@ bool TakesAll(std::string_view command, const std::vector<WrittenOption>& propos
   });
 }
 
-// The user's command line with `more` behind it, but before a "--" that ends all options; an analysis where the command
-// does not take what is proposed, which then wants `open_sizes` too.
-std::string CommandLine(const Options& options, std::string_view more, std::string_view open_sizes,
+enum class Of : uint8_t { kMore, kLess };  // options that are proposed, or left out
+
+// The user's command line with `more` behind it or without it, but before a "--" that ends all options; an analysis
+// where the command does not take what is proposed, which then wants `open_sizes` too.
+std::string CommandLine(const Options& options, std::string_view more, Of of, std::string_view open_sizes,
                         std::string_view message) {
   std::vector<std::string> arguments = options.arguments;
   const std::vector<std::string> words = absl::StrSplit(std::string(more), ' ', absl::SkipEmpty());
@@ -88,7 +90,7 @@ std::string CommandLine(const Options& options, std::string_view more, std::stri
                                     [&](const WrittenOption& option) { return Yields(given, option, message); });
     for (size_t i = given.begin; i < given.end && !yields; ++i) line += " " + ShellWord(arguments[i]);
   }
-  line.append(" ").append(more);
+  if (of == Of::kMore) line.append(" ").append(more);
   if (!same_command) line.append(Behind(open_sizes));
   for (; end < arguments.size(); ++end) line += " " + ShellWord(arguments[end]);
   return line;
@@ -121,12 +123,16 @@ std::string SizesIn(const std::vector<std::string>& arguments) {
 
 Diagnostic WithCommands(Diagnostic diagnostic, const Options& options, std::string_view open_sizes) {
   const std::string model = options.operands.empty() ? "" : options.operands.front();
-  constexpr std::string_view kMore = "try: ... ", kCommand = "try: onnx-mem ", kRemark = "   # ", kModel = " MODEL";
+  constexpr std::string_view kMore = "try: ... ", kLess = "try: without ", kCommand = "try: onnx-mem ",
+                             kRemark = "   # ", kModel = " MODEL";
   for (std::string& line : diagnostic.details) {
     if (line.starts_with(kMore)) {
       const size_t remark = std::min(line.find(kRemark), line.size());
       const std::string_view more = std::string_view(line).substr(kMore.size(), remark - kMore.size());
-      line = "try: " + CommandLine(options, more, open_sizes, diagnostic.message) + line.substr(remark);
+      line = "try: " + CommandLine(options, more, Of::kMore, open_sizes, diagnostic.message) + line.substr(remark);
+    } else if (line.starts_with(kLess)) {
+      const std::string_view less = std::string_view(line).substr(kLess.size());
+      line = "try: " + CommandLine(options, less, Of::kLess, open_sizes, diagnostic.message);
     } else if (line.starts_with(kCommand) && !model.empty()) {
       const size_t at = line.find(kModel);
       const size_t end = at + kModel.size();

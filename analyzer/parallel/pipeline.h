@@ -2,10 +2,34 @@
 #ifndef ONNX_MEM_ANALYZER_PARALLEL_PIPELINE_H_
 #define ONNX_MEM_ANALYZER_PARALLEL_PIPELINE_H_
 
+#include <string>
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "analyzer/parallel/data_parallel.h"
+#include "analyzer/parallel/stage_cut.h"
 
 namespace onnx_mem {
+
+struct CutPipeline {
+  std::vector<StageGraph> stages;
+  std::vector<std::string> split;  // modules at which stages begin, but for the first
+};
+
+// `lowered`: of one micro-batch; `whole`: the same enacted. Errors (usage): those of a cut.
+absl::StatusOr<CutPipeline> CutForPipeline(const Lowered& lowered, const Enacted& whole, const Run& run,
+                                           const PipelineLayout& layout);
+
+// `run` of the whole model as that of a stage, without the whole's segments: what it receives wants a gradient, and the
+// loss is the one that the whole model tells.
+Run RunOfStage(const StageGraph& stage, const Lowered& whole, Run run);
+
+// A stage enacted for one micro-batch; `run`: RunOfStage's, with segments of this stage.
+absl::StatusOr<Enacted> EnactStage(const StageGraph& stage, const Run& run);
+
+// The same with the step of its rank as the program, all micro-batches in turns: of a pipeline with one stage per rank.
+absl::StatusOr<Enacted> EnactRankOfStage(const StageGraph& stage, const Run& run, const PipelineLayout& layout,
+                                         int64_t rank);
 
 // `lowered`: of one micro-batch; `whole`: the same enacted. Without a rank in `layout` it is the one that needs most
 // with `optimizer`. Errors (usage): those of a cut and of a schedule, a rank there is not.

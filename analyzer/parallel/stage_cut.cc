@@ -103,6 +103,7 @@ class StageCutter {
     stage.is_last = s + 2 == borders_.size();
     stage.lowered = whole_;
     const int32_t first = borders_[s], end = borders_[s + 1];
+    stage.nodes = {first, end - 1};
     FrameworkGraph& graph = stage.lowered.graph;
     graph.nodes = IdVector<NodeId, FrameworkNode>();
     for (int32_t i = first; i < end; ++i) graph.nodes.Add(whole_.graph.nodes[NodeId(i)]);

@@ -16,6 +16,7 @@ namespace onnx_mem {
 
 struct StageGraph {
   Lowered lowered;                      // its inputs: those received, then the model's own that it reads
+  NodeSpan nodes;                       // of the whole model
   size_t received = 0;                  // of its inputs
   std::vector<std::string> wants_grad;  // names of the received inputs that need a gradient
   bool is_last = false;

@@ -1,13 +1,17 @@
 #include "analyzer/parallel/unit_borders.h"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/analysis/module_nodes.h"
+#include "analyzer/analysis/segments.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/module_path.h"
+#include "analyzer/graph/status_macros.h"
 
 namespace onnx_mem {
 namespace {
@@ -81,6 +85,47 @@ absl::Status CheckHooks(const std::vector<Segment>& segments, const std::vector<
                     "way out: the module around, as onnx-mem plan with the same options finds"});
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::vector<Segment>>> SegmentsByStage(const FrameworkGraph& whole,
+                                                                  const std::vector<StageGraph>& stages,
+                                                                  const std::vector<Segment>& segments) {
+  std::vector<std::vector<Segment>> by_stage(stages.size());
+  if (segments.empty()) return by_stage;
+  const ModuleNodes modules(whole);
+  for (const Segment& segment : segments) {
+    ASSIGN_OR_RETURN(const std::vector<eager::NodeRange> ranges, RangesOf(whole, modules, segment));
+    for (const eager::NodeRange& range : ranges) {
+      const auto stage = std::find_if(stages.begin(), stages.end(), [&](const StageGraph& one) {
+        return one.nodes.first <= range.first && range.last <= one.nodes.last;
+      });
+      if (stage == stages.end()) {
+        return Refused(segment, "begins in one stage and ends in another",
+                       {"way out: modules inside one stage, as onnx-mem plan with the same options finds"});
+      }
+      std::vector<Segment>& own = by_stage[static_cast<size_t>(stage - stages.begin())];
+      if (own.empty() || own.back() != segment) own.push_back(segment);
+    }
+  }
+  return by_stage;
+}
+
+std::vector<std::string> ModulesAcross(const FrameworkGraph& whole, const std::vector<StageGraph>& stages) {
+  std::map<std::string, size_t> first_of;
+  std::vector<std::string> across;
+  for (size_t s = 0; s < stages.size(); ++s) {
+    const auto see = [&](std::string_view module) {
+      const auto [known, is_new] = first_of.emplace(module, s);
+      if (is_new || known->second == s) return;
+      if (std::find(across.begin(), across.end(), module) == across.end()) across.emplace_back(module);
+    };
+    for (int32_t i = stages[s].nodes.first; i <= stages[s].nodes.last; ++i) {
+      const std::string& module = whole.nodes[NodeId(i)].module;
+      ForEachOuterModule(module, see);
+      if (!module.empty()) see(module);
+    }
+  }
+  return across;
 }
 
 }  // namespace onnx_mem

@@ -153,7 +153,11 @@ absl::StatusOr<RunFigures> RecordedFigures(const Graph& graph, const std::shared
 
 absl::StatusOr<std::vector<int64_t>> TrainingCourse(const Enacted& enacted, const Workload& workload) {
   ASSIGN_OR_RETURN(const LocalStep local, LocalOf(enacted, workload));
-  return ComputeTimeline(WithOptimizer(*local.program, local.trained, workload.optimizer, /*first_step=*/false))
+  return TrainingCourse(local, workload);
+}
+
+std::vector<int64_t> TrainingCourse(const LocalStep& step, const Workload& workload) {
+  return ComputeTimeline(WithOptimizer(*step.program, step.trained, workload.optimizer, /*first_step=*/false))
       .live_bytes;
 }
 

@@ -51,6 +51,7 @@ absl::StatusOr<RunFigures> RecordedFigures(const Graph& graph, const std::shared
 
 // Bytes alive, step by step, of the steady training step alone: the timeline of TrainingFigures.
 absl::StatusOr<std::vector<int64_t>> TrainingCourse(const Enacted& enacted, const Workload& workload);
+std::vector<int64_t> TrainingCourse(const LocalStep& step, const Workload& workload);
 
 // The exact peak of the steady training step alone.
 int64_t TrainingPeak(const LocalStep& step, const Workload& workload);

@@ -47,6 +47,8 @@ class Study {
   absl::StatusOr<Shared<Lowered>> Lower(const Bindings& bindings, const Run& run);
   // Of a pipeline: the whole model, for one micro-batch.
   absl::StatusOr<Shared<Enacted>> Enact(const Workload& workload);
+  // What is enacted at once: of a pipeline one micro-batch.
+  absl::StatusOr<Bindings> EnactedBindings(const Workload& workload);
   // A training step before its optimizer: of one rank where it is spread.
   absl::StatusOr<Shared<LocalStep>> Local(const Workload& workload);
   absl::StatusOr<Shared<RunFigures>> Figures(const Workload& workload);
@@ -87,8 +89,6 @@ class Study {
   enum class Ends { kOfLibraries, kOfFile };  // what moves the ends of a training step's range
 
   absl::StatusOr<std::shared_ptr<Imported>> ImportOf(const Bindings& bindings);
-  // What is enacted at once: of a pipeline one micro-batch.
-  absl::StatusOr<Bindings> EnactedBindings(const Workload& workload);
   absl::Status AddTraining(const Workload& workload, Analysis& analysis);
   // "rank 0 of 8, which needs most; rank 7: 12 MiB less alive".
   absl::StatusOr<std::string> WhoseFigures(const Workload& workload);

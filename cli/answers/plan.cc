@@ -89,6 +89,12 @@ absl::StatusOr<Analysis> AnalyzeWith(Study& study, Workload workload, const Modu
 
 // Bytes alive, step by step: what AnalyzeWith would draw, without its allocator.
 absl::StatusOr<std::vector<int64_t>> CourseWith(Study& study, const Workload& workload, const ModulePlan& plan) {
+  if (IsPipeline(workload.layout)) {
+    Workload planned = workload;
+    planned.run = RunWith(planned.run, plan);
+    ASSIGN_OR_RETURN(const Shared<LocalStep> step, study.Local(planned));
+    return TrainingCourse(*step, planned);
+  }
   const Run run = EnactedRun(workload.run, workload.layout);
   ASSIGN_OR_RETURN(const Shared<Lowered> lowered, study.Lower(workload.bindings, run));
   ASSIGN_OR_RETURN(const Enacted enacted, EnactRank(*lowered, EnactedPart(RunWith(run, plan), workload.layout)));
@@ -202,7 +208,8 @@ absl::Status CheckPatterns(const Run& run, const Analysis& baseline) {
 }
 
 absl::StatusOr<Granularity> GranularityOf(Study& study, const Workload& workload, const PlanRequest& request) {
-  const bool modules = workload.layout.data == DataParallel::kFsdp || IsTensorParallel(workload.layout);
+  const RankLayout& layout = workload.layout;
+  const bool modules = layout.data == DataParallel::kFsdp || IsTensorParallel(layout) || IsPipeline(layout);
   if (modules && request.granularity == Granularity::kAuto) return Granularity::kModule;
   ASSIGN_OR_RETURN(const Shared<ImportedModel> model, study.Import(workload.bindings));
   return GranularityFor(model->info.from_record, request.granularity);

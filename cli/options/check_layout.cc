@@ -75,17 +75,29 @@ absl::Status CheckGlobalBatch(const Options& options) {
   return same ? absl::OkStatus() : UsageError("--global-batch and -b: choose one");
 }
 
-// Of a pipeline no rank runs one step from its begin to its end, which is where plans are looked for.
+// Plans are looked for on one stage at a time.
+absl::Status CheckPlannedPipeline(const Options& options) {
+  const PipelineLayout& pipeline = options.workload.layout.pipeline;
+  if (pipeline.stages_per_rank > 1) {
+    return UsageError("plans for several stages per rank are not worked out: each shares its rank with others",
+                      {absl::StrFormat("try: ... --stages-per-rank 1 --schedule 1f1b --pipeline %d", pipeline.ranks)});
+  }
+  if (options.max_batch) {
+    return UsageError("--max-batch does not vary the batch of a pipeline, which is that of all micro-batches",
+                      {"way out: -b N and --budget, without --max-batch"});
+  }
+  if (options.plan_request.granularity != Granularity::kCall) return absl::OkStatus();
+  return UsageError("calls that are kept are those of a whole model: not worked out for the stages of a pipeline",
+                    {"try: ... --granularity module"});
+}
+
 absl::Status CheckPlannedLayout(const Options& options) {
   if (options.command != "plan") return absl::OkStatus();
   const RankLayout& layout = options.workload.layout;
-  if (IsPipeline(layout)) {
-    return UsageError("plans for --pipeline are not worked out yet: a rank runs its stages' micro-batches in turns",
-                      {"try: onnx-mem plan MODEL -b 8 --fsdp 8   # also --hsdp, --ddp, --zero1 and --tp"});
-  }
   if (options.plan_request.offload) {
-    return UsageError("--offload is about a step on one card", {"way out: the same without --offload"});
+    return UsageError("--offload is about a step on one card", {"try: without --offload --host-memory"});
   }
+  if (IsPipeline(layout)) return CheckPlannedPipeline(options);
   if (layout.data == DataParallel::kFsdp && options.plan_request.granularity == Granularity::kCall) {
     return UsageError("segments of calls cross units of FSDP", {"try: ... --granularity module"});
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/functional/function_ref.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/run/work.h"
 #include "planner/advice/way.h"
@@ -10,10 +9,18 @@
 namespace onnx_mem {
 namespace {
 
-using FitsOver = absl::FunctionRef<absl::StatusOr<bool>(int64_t ranks)>;
+absl::StatusOr<std::optional<int64_t>> FirstThatFits(RankRange among, FitsOver fits_over) {
+  for (int64_t ranks = among.fewest; ranks <= among.most; ++ranks) {
+    ASSIGN_OR_RETURN(const bool fit, fits_over(ranks));
+    if (fit) return std::optional<int64_t>(ranks);
+  }
+  return std::optional<int64_t>();
+}
 
-// More ranks need less: doubled until it fits, then halved in between.
-absl::StatusOr<std::optional<int64_t>> Fewest(RankRange among, FitsOver fits_over) {
+}  // namespace
+
+absl::StatusOr<std::optional<int64_t>> FewestThatFit(RankRange among, int64_t few, FitsOver fits_over) {
+  if (among.most - among.fewest < few) return FirstThatFits(among, fits_over);
   int64_t fits = among.fewest, beyond = among.fewest - 1;
   for (;;) {
     ASSIGN_OR_RETURN(const bool fit, fits_over(fits));
@@ -30,8 +37,6 @@ absl::StatusOr<std::optional<int64_t>> Fewest(RankRange among, FitsOver fits_ove
   return std::optional<int64_t>(fits);
 }
 
-}  // namespace
-
 absl::StatusOr<Need> RankNeeds::At(int64_t ranks) {
   if (const auto known = known_.find(ranks); known != known_.end()) return known->second;
   workload_.layout.ranks = ranks;
@@ -42,7 +47,7 @@ absl::StatusOr<Need> RankNeeds::At(int64_t ranks) {
 
 absl::StatusOr<FewestRanks> FindFewestRanks(RankNeeds& needs, int64_t limit_bytes, RankRange among) {
   const auto with = [&](int64_t Need::*figure) {
-    return Fewest(among, [&](int64_t ranks) -> absl::StatusOr<bool> {
+    return FewestThatFit(among, kFewNumbers, [&](int64_t ranks) -> absl::StatusOr<bool> {
       ASSIGN_OR_RETURN(const Need need, needs.At(ranks));
       return need.*figure <= limit_bytes;
     });
@@ -56,15 +61,16 @@ absl::StatusOr<FewestRanks> FindFewestRanks(RankNeeds& needs, int64_t limit_byte
 std::optional<int64_t> FewestRanksWithPlan(Study& study, const Workload& workload, const Gpu* card, int64_t limit_bytes,
                                            RankRange among) {
   Workload spread = workload;
-  const absl::StatusOr<std::optional<int64_t>> fewest = Fewest(among, [&](int64_t ranks) -> absl::StatusOr<bool> {
-    if (!work::HasLeft(work::kAdviceShare)) return absl::ResourceExhaustedError("no work is left");
-    spread.layout.ranks = ranks;
-    ASSIGN_OR_RETURN(Situation situation, SituationOf(study, spread));
-    situation.card = card;
-    situation.budget_bytes = limit_bytes;
-    situation.plan_iterations = 1;  // of a rank's plans the search has its own
-    return !ProposeCheckpoints(situation).empty();
-  });
+  const absl::StatusOr<std::optional<int64_t>> fewest =
+      FewestThatFit(among, /*few=*/0, [&](int64_t ranks) -> absl::StatusOr<bool> {
+        if (!work::HasLeft(work::kAdviceShare)) return absl::ResourceExhaustedError("no work is left");
+        spread.layout.ranks = ranks;
+        ASSIGN_OR_RETURN(Situation situation, SituationOf(study, spread));
+        situation.card = card;
+        situation.budget_bytes = limit_bytes;
+        situation.plan_iterations = 1;  // of a rank's plans the search has its own
+        return !ProposeCheckpoints(situation).empty();
+      });
   return fewest.ok() ? *fewest : std::nullopt;
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "analyzer/devices/gpus.h"
 #include "analyzer/devices/verdict.h"
@@ -43,6 +44,13 @@ class RankNeeds {
   Workload workload_;
   std::map<int64_t, Need> known_;
 };
+
+// The fewest of `among` that `fits_over` says yes to; nullopt: none. Mostly more ranks need less, but not always:
+// buffers of an all-gather are of padded shards. So each of a few numbers is tried; of many, doubled until it fits,
+// then halved.
+using FitsOver = absl::FunctionRef<absl::StatusOr<bool>(int64_t ranks)>;
+inline constexpr int64_t kFewNumbers = 16;
+absl::StatusOr<std::optional<int64_t>> FewestThatFit(RankRange among, int64_t few, FitsOver fits_over);
 
 // Each is a measured step beside one of a rank less, which does not fit, or the fewest of `among`.
 absl::StatusOr<FewestRanks> FindFewestRanks(RankNeeds& needs, int64_t limit_bytes, RankRange among = {});

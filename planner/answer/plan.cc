@@ -10,6 +10,7 @@
 #include "analyzer/graph/status_macros.h"
 #include "planner/answer/answer_proof.h"
 #include "planner/answer/one_class.h"
+#include "planner/answer/pipeline_plans.h"
 #include "planner/answer/rank_plans.h"
 #include "planner/measure/accountant.h"
 #include "planner/measure/effort.h"
@@ -120,6 +121,7 @@ std::vector<std::string> MethodNames() {
 
 absl::StatusOr<PlanAnswer> PlanModel(Study& study, const Workload& workload, const PlanRequest& request) {
   RETURN_IF_ERROR(CheckMethod(request.method));
+  if (IsPipeline(workload.layout)) return PlanPipeline(study, workload, request, PlanOneCardStep);
   if (IsSpread(workload.layout)) return PlanRanks(study, workload, request, PlanOneCardStep);
   ASSIGN_OR_RETURN(Accountant accountant, Accountant::Create(study, workload, request.clock, request.cost_line));
   return PlanOneCardStep(request, accountant);

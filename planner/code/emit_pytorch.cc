@@ -12,6 +12,7 @@
 #include "applied_code.h"
 #include "planner/code/keep_table.h"
 #include "planner/code/name_patterns.h"
+#include "planner/code/pipeline_setup.h"
 #include "planner/code/python_text.h"
 #include "planner/code/rank_setup.h"
 #include "planner/code/wrapping.h"
@@ -92,7 +93,8 @@ std::string MadeForText(const ModelInfo& info, const MadeFor& made_for) {
                       info.producer.empty() ? "" : absl::StrCat(", a model of ", Comment(info.producer)), ".\n");
 }
 
-std::string_view UsageOf(CodeForm form, bool spread) {
+std::string_view UsageOf(CodeForm form, const std::optional<SpreadPlan>& spread) {
+  if (spread && IsPipeline(spread->layout)) return PipelineUsage(form == CodeForm::kImports);
   if (form == CodeForm::kAlone) return spread ? kUsageOfRank : kUsage;
   return spread ? kImportOfRank : kImport;
 }
@@ -183,10 +185,11 @@ Entry EntryOf(const Wrapping& wrapping, const PlannedSegment& segment, bool pres
               const std::vector<int64_t>& parameters) {
   Entry entry{wrapping.segment.modules, "", segment.saves_bytes, wrapping.calls};
   const Offload offload = segment.segment.offload;
-  entry.settings = absl::StrCat(
-      offload != Offload::kNo ? absl::StrCat(", \"offload\": \"", std::string(NameOf(offload)), "\"")
-                              : absl::StrCat(", \"preserve_rng_state\": ", preserve ? "True" : "False"),
-      parameters.empty() ? "" : absl::StrCat(", \"parameters\": ", CountsText(parameters)), KeepText(segment.segment));
+  entry.settings =
+      absl::StrCat(offload != Offload::kNo ? absl::StrCat(", \"offload\": \"", std::string(NameOf(offload)), "\"")
+                                           : absl::StrCat(", \"preserve_rng_state\": ", preserve ? "True" : "False"),
+                   parameters.empty() ? "" : absl::StrCat(", \"parameters\": ", CountsText(parameters)),
+                   KeepText(segment.segment), segment.stage ? absl::StrCat(", \"stage\": ", *segment.stage) : "");
   return entry;
 }
 
@@ -238,6 +241,15 @@ std::string LeftOut(const Wrapping& wrapping, const PlannedSegment& segment) {
       ".\n# Edit forward to put it in torch.utils.checkpoint.checkpoint; until then the figures above do not hold.\n");
 }
 
+// `apply_plan`, and of a step over several cards `set_up`.
+std::string ApplyText(CodeForm form, const std::optional<SpreadPlan>& spread) {
+  const bool alone = form == CodeForm::kAlone;
+  if (!spread) return std::string(alone ? kApplyPlan : kApplyImported);
+  const bool staged = IsPipeline(spread->layout);
+  return absl::StrCat(staged ? ApplyToStage(!alone) : std::string(alone ? kApplyPlan : kApplyImported),
+                      alone ? "" : "\n\n", staged ? PipelineSetup(*spread) : RankSetup(*spread), alone ? "\n\n" : "");
+}
+
 }  // namespace
 
 absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo& info, const Measured& baseline,
@@ -252,6 +264,7 @@ absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo&
       Append(parts.left_out, LeftOut(wrapping, segment));
       continue;
     }
+    RETURN_IF_ERROR(CheckPipelineSetup(made_for.spread, wrapping.running_statistics));
     // An export in evaluation mode has lost its dropouts: there the generator's state is kept to be safe.
     parts.entries.push_back(EntryOf(wrapping, segment, wrapping.random || !lowered.training_form,
                                     ParametersOf(lowered, modules, wrapping.segment)));
@@ -260,18 +273,15 @@ absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo&
   }
   EmittedCode code;
   code.text = absl::StrCat(Header(info, baseline, plan, made_for), parts.left_out);
-  Append(code.text, UsageOf(form, made_for.spread.has_value()));
+  Append(code.text, UsageOf(form, made_for.spread));
   const std::string wrapper = WrapperOf(lowered);
   absl::StrAppend(&code.text, "EXPORT_WRAPPER = ", Quoted(wrapper.empty() ? "" : wrapper + "."), "\n");
   absl::StrAppend(&code.text, "SETTINGS = ", DictOf(plan.settings), "\n");
   const std::string keep = KeepTableOf(parts.segments);
   if (!keep.empty()) absl::StrAppend(&code.text, "KEEP = {\n", keep, "}\n");
   absl::StrAppend(&code.text, "PLAN = [\n", EntriesText(parts.entries), "]\n\n\n");
-  Append(code.text, form == CodeForm::kAlone ? kApplyPlan : kApplyImported);
-  const bool alone = form == CodeForm::kAlone;
-  if (made_for.spread)
-    absl::StrAppend(&code.text, alone ? "" : "\n\n", RankSetup(*made_for.spread), alone ? "\n\n" : "");
-  if (alone) Append(code.text, kAppliedCode);
+  Append(code.text, ApplyText(form, made_for.spread));
+  if (form == CodeForm::kAlone) Append(code.text, kAppliedCode);
   if (parts.left_out_count > 0) {
     code.diagnostics.push_back(
         {.code = Code::kEditForward,

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/graph/diagnostic.h"
+#include "analyzer/parallel/schedules.h"
 #include "planner/code/python_text.h"
 #include "planner/code/tensor_setup.h"
 
@@ -143,6 +144,10 @@ std::string DataTextOf(const RankLayout& layout) {
 }
 
 std::string TextOf(const RankLayout& layout) {
+  if (IsPipeline(layout)) {
+    return absl::StrCat("pipeline ", layout.pipeline.ranks, " --micro-batches ", MicroBatchesOf(layout.pipeline),
+                        " --schedule ", std::string(NameOf(layout.pipeline.schedule)));
+  }
   const std::string data = DataTextOf(layout);
   if (!IsTensorParallel(layout)) return data;
   return absl::StrCat(data, data.empty() ? "tp " : " --tp ", layout.tensor.ranks);

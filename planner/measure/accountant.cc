@@ -47,20 +47,40 @@ absl::StatusOr<Accountant> Accountant::Create(Study& study, const Workload& work
   ASSIGN_OR_RETURN(accountant.baseline_, study.Enact(accountant.workload_));
   ASSIGN_OR_RETURN(accountant.baseline_figures_, study.Figures(accountant.workload_));
   RETURN_IF_ERROR(accountant.SplitGraph());
-  const MemoryProgram& steady = *accountant.baseline_figures().program;
+  accountant.ReadBaseline();
+  return accountant;
+}
+
+absl::StatusOr<Accountant> Accountant::Create(Shared<Lowered> lowered, const Workload& workload, EnactRun enact,
+                                              const Clock& clock, CostLine cost_line) {
+  Accountant accountant;
+  accountant.clock_ = clock;
+  accountant.cost_line_ = cost_line;
+  accountant.workload_ = workload;
+  accountant.lowered_ = std::move(lowered);
+  accountant.enact_ = std::move(enact);
+  ASSIGN_OR_RETURN(Enacted enacted, accountant.Enact({}));
+  accountant.baseline_ = std::make_shared<const Enacted>(std::move(enacted));
+  ASSIGN_OR_RETURN(RunFigures figures, TrainingFigures(accountant.baseline(), workload));
+  accountant.baseline_figures_ = std::make_shared<const RunFigures>(std::move(figures));
+  accountant.ReadBaseline();
+  return accountant;
+}
+
+void Accountant::ReadBaseline() {
+  const MemoryProgram& steady = *baseline_figures_->program;
   for (const Buffer& buffer : steady.buffers) {
     const bool throughout = buffer.begin.value() == 0 && !steady.steps.contains(buffer.end);
-    if (buffer.category == Category::kOptimizerState && throughout) accountant.optimizer_state_bytes_ += buffer.bytes;
+    if (buffer.category == Category::kOptimizerState && throughout) optimizer_state_bytes_ += buffer.bytes;
   }
-  const TimeEstimate time = EstimateTime(steady, clock.card, clock.measured);
-  accountant.baseline_recompute_ns_ = time.recompute_ns;
-  accountant.step_ns_ = time.step_ns - time.recompute_ns;
+  const TimeEstimate time = EstimateTime(steady, clock_.card, clock_.measured);
+  baseline_recompute_ns_ = time.recompute_ns;
+  step_ns_ = time.step_ns - time.recompute_ns;
   for (StepId step(0); steady.steps.contains(step); step = StepId(step.value() + 1)) {
     if (steady.steps[step].phase != Phase::kOptimizer) continue;
-    const int64_t live = accountant.baseline_figures().timeline.live_bytes[static_cast<size_t>(step.value())];
-    accountant.optimizer_peak_bytes_ = std::max(accountant.optimizer_peak_bytes_, live);
+    const int64_t live = baseline_figures_->timeline.live_bytes[static_cast<size_t>(step.value())];
+    optimizer_peak_bytes_ = std::max(optimizer_peak_bytes_, live);
   }
-  return accountant;
 }
 
 absl::Status Accountant::SplitGraph() {
@@ -86,7 +106,7 @@ absl::StatusOr<Enacted> Accountant::Enact(const std::vector<Segment>& segments) 
   ++work_;
   Run run = workload_.run;
   run.segments.insert(run.segments.end(), segments.begin(), segments.end());
-  return EnactLowered(*lowered_, run);
+  return enact_ ? enact_(run) : EnactLowered(*lowered_, run);
 }
 
 int64_t Accountant::PeakOf(const MemoryProgram& program) const {

@@ -4,6 +4,7 @@
 #define ONNX_MEM_PLANNER_MEASURE_ACCOUNTANT_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,6 +38,10 @@ class Accountant {
   // `cost_line` say what recomputation costs.
   static absl::StatusOr<Accountant> Create(Study& study, const Workload& workload, const Clock& clock,
                                            CostLine cost_line);
+  // The same of a graph that no study has, which `enact` runs: a stage of a pipeline.
+  using EnactRun = std::function<absl::StatusOr<Enacted>(const Run& run)>;
+  static absl::StatusOr<Accountant> Create(Shared<Lowered> lowered, const Workload& workload, EnactRun enact,
+                                           const Clock& clock, CostLine cost_line);
 
   const Lowered& lowered() const { return *lowered_; }  // of one rank
   const Enacted& baseline() const { return *baseline_; }
@@ -58,6 +63,7 @@ class Accountant {
     return cost_line_ == CostLine::kFlops ? baseline_->recompute_flops : baseline_recompute_ns_;
   }
   double StepCost() const;  // the same in what recomputation costs
+  int64_t step_ns() const { return step_ns_; }
 
   absl::StatusOr<Enacted> Enact(const std::vector<Segment>& segments);
   // Peak over the whole steady step of a program from Enact: what TrainingFigures would report as peak_bytes.
@@ -98,6 +104,7 @@ class Accountant {
  private:
   // Of tensor parallelism: the graph that one rank runs takes the place of the whole one.
   absl::Status SplitGraph();
+  void ReadBaseline();
   Measured MeasuredBy(const Enacted& enacted, const PeakFigures& figures);
   Measured CostsOf(const Enacted& enacted) const;
   void SetFigures(const PeakFigures& figures, Measured& measured);
@@ -107,6 +114,7 @@ class Accountant {
   }
 
   Shared<Lowered> lowered_;
+  EnactRun enact_;  // unset: EnactLowered of `lowered_`
   Workload workload_;
   Shared<Enacted> baseline_;
   Shared<RunFigures> baseline_figures_;

@@ -51,7 +51,7 @@ struct PlanRequest {
   std::vector<Segment> given = {};  // a plan to choose where it keeps the limits, and to show on the curve; empty: none
   std::vector<std::string> units = {};  // of fully_shard, but for the root: segments lie inside one (unit_borders.h)
   std::vector<std::string> split =
-      {};  // modules that tensor parallelism splits: segments have them inside (rank_step.h)
+      {};  // modules that tensor parallelism splits (rank_step.h) or a pipeline cuts: no segment is one of them
 };
 
 // What the accountant measures of one choice of segments: peaks of the steady step without their ranges, and costs.
@@ -66,7 +66,8 @@ struct PlannedSegment {
   std::vector<std::string> nodes;  // of the file, in order
 #define ONNX_MEM_SEGMENT(member, ...) int64_t member = 0;
 #include "include/onnx_mem/figures.inc"
-  int64_t cost = 0;  // of its re-run, by the cost line
+  int64_t cost = 0;                   // of its re-run, by the cost line
+  std::optional<int64_t> stage = {};  // of a pipeline, that runs it
 };
 
 struct ModulePlan {
@@ -106,6 +107,14 @@ struct ReceivedBytes {
   TrafficCost without, with;  // the chosen plan
 };
 
+// A stage of a pipeline, which is a rank's own.
+struct StageNeed {
+  int64_t rank = 0;
+  std::string module;  // at which it begins; "": the first
+  int64_t segments = 0;
+  PeakFigures without, with;  // the chosen plan; without one the same
+};
+
 // A step over several cards: what the plan's bytes are of, and what a rank sets up with it.
 struct SpreadPlan {
   RankLayout layout;
@@ -114,6 +123,8 @@ struct SpreadPlan {
   std::vector<std::string> units;              // of fully_shard, but for the root
   std::vector<SplitModule> split;              // of parallelize_module
   std::optional<ReceivedBytes> received = {};  // unset without a chosen plan, or a card that is known
+  std::vector<StageNeed> stages = {};          // of a pipeline, those that were planned
+  std::vector<std::string> begins = {};        // modules at which its stages begin, but for the first
 };
 
 struct PlanAnswer {

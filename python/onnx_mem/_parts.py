@@ -239,6 +239,17 @@ class Segment(_Segment, total=False):
     offload: str
 
 
+class PlanStage(TypedDict):
+    """A stage of a pipeline: what its rank takes as it is, and with the chosen plan."""
+    rank: int
+    begins_at: str
+    segments: int
+    peak_bytes: int
+    device_bytes: int
+    peak_with_plan_bytes: int
+    device_with_plan_bytes: int
+
+
 class PlanRow(TypedDict):
     """A plan of the trade-off curve."""
     id: int

@@ -28,6 +28,7 @@ from ._parts import (
     Peak,
     PlanCard,
     PlanRow,
+    PlanStage,
     Saving,
     Scaling,
     Side,
@@ -197,7 +198,8 @@ class Plan(Answer):
       beside: for a model of transformers with a budget, what its own switch takes.
       verdict: of the chosen plan: the worst of its budget and of all cards.
       gpus: each with the step "as_it_is" and "planned".
-      layout: of a step over several cards, such as "fsdp 8"; bytes are those of `rank`, segments lie inside `units`.
+      layout: of a step over several cards, such as "fsdp 8"; bytes are those of `rank`, segments lie inside `units`
+        or `stages`.
     """
     status: str | None = None
     verdict: Verdict | None = None
@@ -209,6 +211,7 @@ class Plan(Answer):
     layout: str | None = None
     rank: str | None = None
     units: list[str] = _list()
+    stages: list[PlanStage] = _list()
     received_bytes: int | None = None
     received_with_plan_bytes: int | None = None
     chosen: int | None = None

@@ -26,6 +26,7 @@ CONFIGURATIONS = {
     "fsdp-bf16": (2, ["--fsdp", f"2:{UNITS}", "--fsdp-dtype", "bf16"]),
     "hsdp": (4, ["--hsdp", f"2x2:{UNITS}"]),
     "tp": (2, ["--tp", "2:PLAN"]),
+    "pipeline": (2, ["--pipeline", "2", "--split", "2", "--micro-batches", str(worker.MICRO_BATCHES)]),
     "fsdp-tp": (4, ["--fsdp", f"2:{UNITS}", "--tp", "2:PLAN"]),
 }
 # What differs on the CPU, in bytes. A mesh is a tensor of 4 bytes per rank, which is on the host where there is a GPU.
@@ -91,6 +92,31 @@ def test_a_plan_for_ranks_gives_equal_gradients_within_its_promise(program, reco
     worst = max(bytes_alive for bytes_alive, _ in planned)
     assert worst == chosen["peak_bytes"] + MESH.get(layout, 0)
     assert max(bytes_alive for bytes_alive, _ in plain) == answer["baseline"]["peak_bytes"] + MESH.get(layout, 0)
+
+
+def test_a_plan_for_stages_gives_equal_gradients_within_its_promise(program, record, tmp_path):
+    """Each rank's promise, by the set-up as it is printed: of the plan that is found, and of one for both stages."""
+    given = tmp_path / "given.json"
+    given.write_text(json.dumps({"segments": [{"modules": ["1"]}, {"modules": ["3"]}]}))
+    for number, which in enumerate((["--budget", "80%"], ["--plan", str(given)])):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        expect_promise_of_stages(program, record, which, folder)
+
+
+def expect_promise_of_stages(program, record, which, tmp_path):
+    _, options = CONFIGURATIONS["pipeline"]
+    plan = [program, "plan", str(record), "-b", str(worker.BATCH["plan-pipeline"]), "--loss", "cross-entropy",
+            *options, "--no-return-outputs", *which, "--budget-on", "live"]
+    answer = json.loads(subprocess.run([*plan, "-f", "json"], capture_output=True, text=True, check=True).stdout)
+    assert sum(stage["segments"] for stage in answer["stages"]) > 0
+    code = tmp_path / "plan.py"
+    emit = [*plan, "--emit", "pytorch", "--self-contained"]
+    code.write_text(subprocess.run(emit, capture_output=True, text=True, check=True).stdout)
+    plain, planned = measured("plan-pipeline", 2, tmp_path), measured("plan-pipeline", 2, tmp_path, code)
+    assert [gradients for _, gradients in planned] == [gradients for _, gradients in plain]
+    assert [bytes_alive for bytes_alive, _ in plain] == [stage["peak_bytes"] for stage in answer["stages"]]
+    assert [bytes_alive for bytes_alive, _ in planned] == [s["peak_with_plan_bytes"] for s in answer["stages"]]
 
 
 def test_the_plan_of_a_transformer_is_split_as_it_is_found(program, record, tmp_path):

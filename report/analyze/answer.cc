@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "planner/advice/way.h"
@@ -144,6 +145,12 @@ std::string TrafficWords(const TrafficCost& cost, ByteUnit units) {
   if (cost.host_bytes == 0) return words;
   return words + absl::StrFormat("; moves %s to and from the host: %s over %s", FormatBytesIn(cost.host_bytes, units),
                                  ShortTime(cost.host_ns), cost.host_link);
+}
+
+std::string StagesWords(const SpreadPlan& spread) {
+  if (spread.begins.empty()) return "";
+  return absl::StrCat("; stages begin at ", absl::StrJoin(spread.begins, ", "),
+                      "; segments lie inside a stage, and free that of one micro-batch");
 }
 
 std::string MoreTrafficWords(const ReceivedBytes& received, ByteUnit units) {

@@ -59,6 +59,8 @@ std::string TrafficWords(const TrafficCost& cost, ByteUnit units);
 
 // Of a plan: ", of which the plan adds none", "; the plan's second runs receive 24.0 MiB more a step: 105 us over
 // NVLink 3 of A100 SXM4 40GB".
+// "; stages begin at layer1, layer3; segments lie inside a stage, and free that of one micro-batch"; "" without stages.
+std::string StagesWords(const SpreadPlan& spread);
 std::string MoreTrafficWords(const ReceivedBytes& received, ByteUnit units);
 
 // "batch 64", "seq 512": where the question stands. `begins`: a sentence.

@@ -188,11 +188,28 @@ void WriteOffers(JsonWriter& json, const PlanPart& part) {
   }
 }
 
+// Each with what its rank takes without the plan, and with it.
+void WriteStages(JsonWriter& json, const std::vector<StageNeed>& stages) {
+  if (stages.empty()) return;
+  json.Key("stages").BeginArray();
+  for (const StageNeed& stage : stages) {
+    json.Object({{"rank", stage.rank},
+                 {"begins_at", stage.module},
+                 {"segments", stage.segments},
+                 {"peak_bytes", stage.without.peak_bytes},
+                 {"device_bytes", stage.without.device_bytes},
+                 {"peak_with_plan_bytes", stage.with.peak_bytes},
+                 {"device_with_plan_bytes", stage.with.device_bytes}});
+  }
+  json.EndArray();
+}
+
 // Of a step over several cards: all bytes are those of one rank.
 void WriteSpread(JsonWriter& json, const PlanAnswer& answer) {
   if (!answer.spread) return;
   json.Add({{"layout", TextOf(answer.spread->layout)}, {"rank", answer.spread->whose}});
   json.Key("units").Texts(answer.spread->units, Layout::kLines);
+  WriteStages(json, answer.spread->stages);
   if (const std::optional<ReceivedBytes>& received = answer.spread->received) {
     json.Add(
         {{"received_bytes", received->without.peer_bytes}, {"received_with_plan_bytes", received->with.peer_bytes}});

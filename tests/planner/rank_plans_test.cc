@@ -83,5 +83,51 @@ TEST(PlanRanks, OfSplitTensorsThatAreShardedToo) {
   ExpectPromiseHolds("gpt2_sdpa", workload);
 }
 
+TEST(PlanPipeline, OfTheWorstRankHoldsWhicheverSchedule) {
+  Workload workload = TrainingAt(64);
+  workload.bindings.dims["seq"] = 128;
+  workload.layout.pipeline.ranks = 4;
+  for (const PipelineSchedule schedule : {PipelineSchedule::k1F1B, PipelineSchedule::kGpipe}) {
+    workload.layout.pipeline.schedule = schedule;
+    ExpectPromiseHolds("bert_base", workload);
+  }
+}
+
+// Ranks differ: what each takes with its part of the plan is what the analysis of that rank says.
+TEST(PlanPipeline, OfEachRankHolds) {
+  Workload workload = TrainingAt(32);
+  workload.bindings.dims["seq"] = 128;
+  workload.layout.pipeline.ranks = 4;
+  const ModelFile file = OpenModel("gpt2_sdpa");
+  Study study(file);
+  PlanRequest request;
+  request.given = {{.modules = {"m.transformer.h.0"}, .nodes = {}}, {.modules = {"m.transformer.h.5"}, .nodes = {}}};
+  const absl::StatusOr<PlanAnswer> answer = PlanModel(study, workload, request);
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  ASSERT_EQ(Chosen(*answer)->method, "given");
+  ASSERT_EQ(answer->spread->stages.size(), 4U);
+  workload.run.segments = request.given;
+  for (const StageNeed& stage : answer->spread->stages) {
+    workload.layout.rank = stage.rank;
+    const absl::StatusOr<Shared<RunFigures>> figures = study.Figures(workload);
+    ASSERT_TRUE(figures.ok()) << figures.status();
+    EXPECT_EQ(stage.with.peak_bytes, (*figures)->peak_bytes);
+    EXPECT_EQ(stage.with.device_bytes, (*figures)->device_bytes);
+    if (stage.rank != 0) continue;
+    EXPECT_LT(stage.with.peak_bytes, stage.without.peak_bytes);
+  }
+}
+
+TEST(PlanPipeline, ASegmentOverABorderIsRefused) {
+  Workload workload = TrainingAt(8);
+  workload.bindings.dims["seq"] = 128;
+  workload.layout.pipeline.ranks = 2;
+  workload.run.segments = {{.modules = {"m.transformer"}, .nodes = {}}};
+  const ModelFile file = OpenModel("gpt2_sdpa");
+  Study study(file);
+  const std::string why(study.Figures(workload).status().message());
+  EXPECT_NE(why.find("begins in one stage"), std::string::npos) << why;
+}
+
 }  // namespace
 }  // namespace onnx_mem

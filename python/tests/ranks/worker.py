@@ -21,7 +21,8 @@ VOCABULARY, WIDTH, TOKENS = 512, 64, 32
 # With --tp the peak is to be in backward: foreach refuses lists that mix DTensors and tensors, so that there are two
 # groups of parameters, which onnx-mem does not know.
 BATCH = {"tp": 32, "fsdp-tp": 32, "plan-fsdp": 32, "plan-ddp": 32, "plan-zero1": 32,
-         "plan-tp": 32, "plan-fsdp-tp": 32}
+         "plan-tp": 32, "plan-fsdp-tp": 32, "pipeline": 32, "plan-pipeline": 64}
+MICRO_BATCHES = 4
 
 
 class Block(nn.Module):
@@ -118,6 +119,39 @@ def set_up_by(code: str, m: nn.Module) -> tuple[nn.Module, Any]:
     return scope["set_up"](m, torch.optim.Adam, foreach=True)
 
 
+def stage_by(code: str | None, m: nn.Module, x: torch.Tensor) -> tuple[Any, Any]:
+    """This rank's schedule and optimizer; other stages are gone with what is not returned."""
+    from torch.distributed.pipelining import Schedule1F1B, SplitPoint, pipeline
+    loss = lambda y, t: nn.functional.cross_entropy(y.flatten(0, 1), t.flatten())  # noqa: E731
+    part = x[:len(x) // MICRO_BATCHES]
+    if code is not None:
+        scope: dict[str, Any] = {}
+        exec(compile(pathlib.Path(code).read_text(), code, "exec"), scope)
+        return scope["set_up"](m, (part,), loss, torch.device("cpu"), torch.optim.Adam, foreach=True)
+    pipe = pipeline(m, mb_args=(part,), split_spec={"2": SplitPoint.BEGINNING})
+    stage = pipe.build_stage(dist.get_rank(), torch.device("cpu"))
+    schedule = Schedule1F1B(stage, n_microbatches=MICRO_BATCHES, loss_fn=loss)
+    return schedule, torch.optim.Adam(stage.submod.parameters(), foreach=True)
+
+
+def run_stages(name: str, code: str | None) -> tuple[int, str]:
+    torch.manual_seed(0)
+    x = torch.arange(BATCH[name] * TOKENS).reshape(-1, TOKENS) % VOCABULARY
+    target = (x + 1) % VOCABULARY
+    schedule, optimizer = stage_by(code, model(), x)
+    with Live() as live:
+        first = dist.get_rank() == 0
+        live.see([*optimizer.param_groups[0]["params"], x if first else target])
+        for _ in range(2):
+            optimizer.zero_grad()
+            live.peak = 0
+            losses: list[torch.Tensor] = []
+            more = {"return_outputs": name == "pipeline", "losses": losses}
+            schedule.step(x, **more) if first else schedule.step(target=target, **more)
+            optimizer.step()
+        return live.peak, gradients(schedule._stage.submod)
+
+
 def gradients(m: nn.Module) -> str:
     """Of this rank, bit by bit."""
     own = [getattr(p.grad, "_local_tensor", p.grad) for p in m.parameters()]
@@ -156,7 +190,9 @@ if __name__ == "__main__":
     configuration, rank, world, store = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
     torch.set_num_threads(1)
     dist.init_process_group("gloo", store=dist.FileStore(store, world), rank=rank, world_size=world)
-    peak, digest = run(configuration, world, sys.argv[5] if len(sys.argv) > 5 else None)
+    given = sys.argv[5] if len(sys.argv) > 5 else None
+    staged = configuration.endswith("pipeline")
+    peak, digest = run_stages(configuration, given) if staged else run(configuration, world, given)
     print(f"peak {peak} gradients {digest}", flush=True)
     dist.barrier()
     dist.destroy_process_group()

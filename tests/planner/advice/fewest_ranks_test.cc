@@ -64,6 +64,18 @@ TEST(WaysToFit, OfRanksHaveThePlanThatThePlannerHas) {
   EXPECT_EQ(way->saving.change.extra_time, Chosen(*plans)->measured.time_slowdown);
 }
 
+// 7 ranks that fit may stand between numbers that do not: padded shards make the buffers of an all-gather uneven.
+TEST(FewestThatFit, OfFewNumbersEachIsTried) {
+  const auto fits = [](int64_t ranks) -> absl::StatusOr<bool> { return ranks == 7 || ranks >= 12; };
+  EXPECT_EQ(FewestThatFit({2, 16}, kFewNumbers, fits)->value(), 7);
+  EXPECT_EQ(FewestThatFit({8, 16}, kFewNumbers, fits)->value(), 12);
+  EXPECT_EQ(*FewestThatFit({2, 6}, kFewNumbers, fits), std::nullopt);
+  int64_t tried = 0;
+  const auto counted = [&](int64_t ranks) -> absl::StatusOr<bool> { return ++tried, ranks >= 1000; };
+  EXPECT_EQ(FewestThatFit({2, 4096}, kFewNumbers, counted)->value(), 1000);
+  EXPECT_LT(tried, 24);
+}
+
 TEST(FewestRanksWithPlan, AreFewerThanWithout) {
   const ModelFile file = OpenModel("resnet18");
   Study study(file);

@@ -1,0 +1,219 @@
+#include "planner/answer/stage_plans.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "analyzer/graph/status_macros.h"
+#include "planner/answer/answer_proof.h"
+#include "planner/search/curve.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr int64_t kMostPoints = 12;  // of the curve
+
+const ModulePlan& Without(const PlannedRank& rank) {
+  return *std::find_if(rank.plans.begin(), rank.plans.end(),
+                       [](const ModulePlan& plan) { return plan.segments.empty(); });
+}
+
+// A rank's plan is a part of one of the answer with all its segments.
+bool IsPartOf(const ModulePlan& part, const ModulePlan& plan) {
+  return std::all_of(part.segments.begin(), part.segments.end(), [&](const PlannedSegment& segment) {
+    return std::any_of(plan.segments.begin(), plan.segments.end(),
+                       [&](const PlannedSegment& other) { return other.segment == segment.segment; });
+  });
+}
+
+constexpr size_t kMostCounts = 8;  // that a label lists
+
+// `labels`: of the stages that have segments; `counts`: of segments, by stage.
+std::string LabelOf(const ModulePlan& plan, const std::vector<std::string>& labels, const std::vector<size_t>& counts) {
+  if (plan.method == "given") return "the given plan";
+  if (labels.empty()) return "none";
+  if (labels.size() == 1) return labels.front();
+  if (counts.size() <= kMostCounts) return absl::StrCat(absl::StrJoin(counts, ", "), " segments by stage");
+  return absl::StrCat(plan.segments.size(), " segments in ", labels.size(), " stages");
+}
+
+}  // namespace
+
+absl::Status StagePlans::AddRank(PlannedRank rank, std::vector<Segment> given, const std::vector<std::string>& across,
+                                 int64_t ranks) {
+  PlanRequest search = request_;
+  search.given = std::move(given);
+  search.split = across;
+  search.max_slowdown.reset();
+  search.for_finer = true;
+  search.time_limit_s /= static_cast<double>(ranks);
+  ASSIGN_OR_RETURN(PlanAnswer found, plan_one_card_(search, rank.accountant));
+  rank.plans = std::move(found.plans);
+  left_negligible_ = left_negligible_ || found.left_negligible;
+  ranks_.push_back(std::move(rank));
+  return absl::OkStatus();
+}
+
+PlanAnswer StagePlans::Answer() const {
+  PlanAnswer answer;
+  answer.plans = MakeCurve(Plans(), request_.budget_line, request_.cost_line);
+  for (const ModulePlan& plan : answer.plans) {
+    if (plan.segments.empty()) answer.baseline = plan.measured;
+  }
+  answer.chosen = Choose(answer.plans, request_);
+  answer.left_negligible = left_negligible_;
+  for (const PlannedRank& rank : ranks_) {
+    answer.context_bytes = std::max(answer.context_bytes, rank.accountant.LeastDeviceBytes(0));
+  }
+  FillStatus(answer);
+  const ModulePlan* const chosen = Chosen(answer);
+  if (!request_.given.empty() && (chosen == nullptr || chosen->method != "given")) {
+    answer.diagnostics.push_back(PlanOverLimitNote(chosen != nullptr));
+  }
+  return answer;
+}
+
+std::vector<StageNeed> StagePlans::NeedsWith(const ModulePlan* plan) const {
+  std::vector<StageNeed> needs;
+  for (const PlannedRank& rank : ranks_) {
+    const ModulePlan& none = Without(rank);
+    StageNeed need{rank.rank, rank.module, 0, none.measured, none.measured};
+    for (const ModulePlan& own : rank.plans) {
+      if (plan == nullptr || !IsPartOf(own, *plan) || std::ssize(own.segments) <= need.segments) continue;
+      need.segments = std::ssize(own.segments);
+      need.with = own.measured;
+    }
+    needs.push_back(std::move(need));
+  }
+  return needs;
+}
+
+int64_t StagePlans::BytesOfPlan(const ModulePlan& plan) const { return BytesOn(request_.budget_line, plan.measured); }
+
+int64_t StagePlans::CostOfPlan(const ModulePlan& plan) const { return CostOn(request_.cost_line, plan.measured); }
+
+std::vector<ModulePlan> StagePlans::Plans() const {
+  std::vector<ModulePlan> plans;
+  Picks none;
+  for (const PlannedRank& rank : ranks_) none.push_back(&Without(rank));
+  plans.push_back(Together(none, "none"));
+  if (!request_.given.empty()) plans.push_back(Together(Given(), "given"));
+  for (const int64_t level : Levels()) {
+    const Picks picks = Within(level);
+    if (!picks.empty() && picks != none) plans.push_back(Together(picks, "dag"));
+  }
+  return plans;
+}
+
+StagePlans::Picks StagePlans::Given() const {
+  Picks picks;
+  for (const PlannedRank& rank : ranks_) {
+    const auto own = std::find_if(rank.plans.begin(), rank.plans.end(),
+                                  [](const ModulePlan& plan) { return plan.method == "given"; });
+    picks.push_back(own != rank.plans.end() ? &*own : &Without(rank));
+  }
+  return picks;
+}
+
+std::vector<int64_t> StagePlans::Levels() const {
+  int64_t most = 0, least = 0;
+  std::vector<int64_t> all;
+  for (const PlannedRank& rank : ranks_) {
+    most = std::max(most, BytesOfPlan(Without(rank)));
+    least = std::max(least, BytesOfPlan(LeastOf(rank.plans)));
+    for (const ModulePlan& plan : rank.plans) all.push_back(BytesOfPlan(plan));
+  }
+  std::erase_if(all, [&](int64_t level) { return level < least || level >= most; });
+  std::sort(all.begin(), all.end());
+  std::vector<int64_t> levels;
+  if (request_.budget_bytes) levels.push_back(*request_.budget_bytes);
+  const int64_t grain = (most - least) / kMostPoints;
+  for (int64_t shown = -1; const int64_t level : all) {
+    if (shown >= 0 && level - shown < grain) continue;
+    levels.push_back(shown = level);
+  }
+  return levels;
+}
+
+StagePlans::Picks StagePlans::Within(int64_t level) const {
+  Picks picks;
+  for (const PlannedRank& rank : ranks_) {
+    const ModulePlan* best = nullptr;
+    for (const ModulePlan& plan : rank.plans) {
+      if (plan.method == "given" || BytesOfPlan(plan) > level) continue;
+      if (best != nullptr && CostOfPlan(plan) >= CostOfPlan(*best)) continue;
+      best = &plan;
+    }
+    if (best == nullptr) return {};
+    picks.push_back(best);
+  }
+  return picks;
+}
+
+ModulePlan StagePlans::Together(const Picks& picks, std::string method) const {
+  ModulePlan plan;
+  plan.method = std::move(method);
+  std::vector<std::string> labels;
+  std::vector<size_t> counts;
+  for (size_t i = 0; i < picks.size(); ++i) {
+    const ModulePlan& own = *picks[i];
+    for (PlannedSegment segment : own.segments) {
+      segment.stage = ranks_[i].rank;
+      plan.segments.push_back(std::move(segment));
+    }
+    counts.push_back(own.segments.size());
+    if (!own.segments.empty()) labels.push_back(absl::StrCat("stage ", ranks_[i].rank, ": ", own.label));
+    if (!own.settings.empty()) plan.settings = own.settings;
+  }
+  plan.label = LabelOf(plan, labels, counts);
+  plan.measured = MeasuredOf(picks);
+  return plan;
+}
+
+Measured StagePlans::MeasuredOf(const Picks& picks) const {
+  const auto worst = std::max_element(picks.begin(), picks.end(), [](const ModulePlan* a, const ModulePlan* b) {
+    return a->measured.peak_bytes < b->measured.peak_bytes;
+  });
+  Measured all;
+  static_cast<PeakFigures&>(all) = (*worst)->measured;
+  double flops = 0, ns = 0, added_ns = 0;
+  for (size_t i = 0; i < picks.size(); ++i) {
+    const Measured& own = picks[i]->measured;
+    all.recompute_flops += own.recompute_flops;
+    all.recompute_ns += own.recompute_ns;
+    all.offload_ns += own.offload_ns;
+    all.host_bytes = std::max(all.host_bytes, own.host_bytes);
+    flops += ranks_[i].accountant.StepFlops();
+    const auto step_ns = static_cast<double>(ranks_[i].accountant.step_ns());
+    ns += step_ns;
+    added_ns += own.time_slowdown * step_ns;
+  }
+  all.flops_slowdown = flops > 0 ? static_cast<double>(all.recompute_flops) / flops : 0;
+  all.time_slowdown = ns > 0 ? added_ns / ns : 0;
+  all.slowdown = request_.cost_line == CostLine::kTime ? all.time_slowdown : all.flops_slowdown;
+  return all;
+}
+
+// No plan changes the optimizer's own steps.
+void StagePlans::FillStatus(PlanAnswer& answer) const {
+  const bool device = request_.budget_line == BudgetLine::kDevice;
+  for (const PlannedRank& rank : ranks_) {
+    const int64_t least = rank.accountant.optimizer_peak_bytes();
+    answer.minimum_bytes = std::max(answer.minimum_bytes, device ? rank.accountant.LeastDeviceBytes(least) : least);
+  }
+  answer.minimum_why = "the optimizer's step";
+  if (answer.chosen) {
+    const Measured& chosen = answer.plans[*answer.chosen].measured;
+    answer.optimal = CostOn(request_.cost_line, chosen) == 0;
+    if (answer.optimal) answer.optimal_class = kAnySchedule;
+    answer.gap = chosen.slowdown / (1 + chosen.slowdown);  // to no recomputation at all
+    return;
+  }
+  const bool proven = request_.budget_bytes && answer.minimum_bytes > *request_.budget_bytes;
+  answer.status = proven ? PlanStatus::kInfeasible : PlanStatus::kNotFound;
+  if (proven) answer.infeasible_class = kAnySchedule;
+}
+
+}  // namespace onnx_mem
