@@ -1,6 +1,6 @@
 // Lines that begin with "try:" as the user can paste them. A diagnostic's detail that is to be pasted begins
-// "try: onnx-mem MODEL", or "try: ... --option" for the command line as it was with this option, "try: without --option"
-// for it without; a remark stands behind "   # ". Advice that is no command begins "way out:".
+// "try: onnx-mem MODEL", or "try: ... --option" for the command line as it was with this option, "try: without
+// --option" for it without; a remark stands behind "   # ". Advice that is no command begins "way out:".
 #ifndef ONNX_MEM_CLI_PASTED_COMMAND_H_
 #define ONNX_MEM_CLI_PASTED_COMMAND_H_
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ._ways_out import keywords_of
+from ._ways_out import keywords_of, near_option
 from .errors import Error
 
 
@@ -38,16 +38,24 @@ def joined(kwargs: Mapping[str, Any] | None, inputs: Mapping[str, Any]) -> dict[
 
 def split(words: dict[str, Any], command: str, models: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """(inputs, options) of the keywords of analyze(), plan(), fit() and compare(): what holds a tensor is an input, and
-    so is what is no option and forward has by name (use_cache=False)."""
-    torch = sys.modules.get("torch")       # who has a tensor has imported it
-    if torch is None:
-        return {}, words
-    from torch.utils._pytree import tree_leaves
-    held = {k: v for k, v in words.items() if any(isinstance(t, torch.Tensor) for t in tree_leaves(v))}
-    others = words.keys() - held.keys() - set(keywords_of(command)) if words.keys() - held.keys() else set()
-    named = {name for x in models if isinstance(x, torch.nn.Module) and others
-             for name in inspect.signature(x.forward).parameters}
-    held |= {k: words[k] for k in others & named}
+    so is what is no option and forward has by name (use_cache=False).
+
+    Raises Error with code "usage" for an unknown one that is None or False, of which the program would not be told."""
+    torch = sys.modules.get("torch")       # who has a tensor or a module has imported it
+    held: dict[str, Any] = {}
+    modules: list[Any] = []
+    if torch is not None:
+        from torch.utils._pytree import tree_leaves
+        held = {k: v for k, v in words.items() if any(isinstance(t, torch.Tensor) for t in tree_leaves(v))}
+        modules = [x for x in models if isinstance(x, torch.nn.Module)]
+    unknown = words.keys() - held.keys() and words.keys() - held.keys() - set(keywords_of(command))
+    if unknown:
+        named = {name for x in modules for name in inspect.signature(x.forward).parameters}
+        held |= {k: words[k] for k in unknown & named}
+    for name in sorted(unknown - held.keys()):
+        if words[name] is None or words[name] is False:
+            raise Error("\n  ".join([f"unknown option '{name}'", *near_option(f"unknown option '--{name}'", command),
+                                     f"try: help(onnx_mem.{command})"]), "usage")
     return held, {k: v for k, v in words.items() if k not in held}
 
 

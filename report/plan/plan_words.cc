@@ -179,8 +179,7 @@ std::string RanksText(const PlanPart& part, const Screen& screen) {
   return Sentence(absl::StrCat("Per rank: bytes are those of ", spread.whose,
                                spread.units.empty() ? "" : "; segments lie inside FSDP's units",
                                spread.split.empty() ? "" : "; layers that --tp splits lie inside segments",
-                               StagesWords(spread),
-                               "; times are without communication",
+                               StagesWords(spread), "; times are without communication",
                                spread.received ? MoreTrafficWords(*spread.received, screen.units) : ""),
                   screen);
 }
