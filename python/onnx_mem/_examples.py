@@ -40,7 +40,7 @@ def split(words: dict[str, Any], command: str, models: Sequence[Any]) -> tuple[d
     """(inputs, options) of the keywords of analyze(), plan(), fit() and compare(): what holds a tensor is an input, and
     so is what is no option and forward has by name (use_cache=False).
 
-    Raises Error with code "usage" for an unknown one that is None or False, of which the program would not be told."""
+    Raises Error with code "usage" for an unknown one that is None or False, which the program would never see."""
     torch = sys.modules.get("torch")       # who has a tensor or a module has imported it
     held: dict[str, Any] = {}
     modules: list[Any] = []
@@ -68,6 +68,6 @@ def hold_a_tensor(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     if args and all(isinstance(n, int) for n in args):
         raise Error(f"example inputs are tensors, not shapes\n  try: torch.zeros{args}", "bad-argument")
     if any(isinstance(x, Mapping) for x in args):
-        raise Error("example inputs are tensors: a mapping of them goes by name\n  try: **inputs", "bad-argument")
+        raise Error("example inputs are tensors: those of a mapping are given by name\n  try: **inputs", "bad-argument")
     kinds = ", ".join(dict.fromkeys(type(x).__name__ for x in (*args, *kwargs.values())))
     raise Error(f"example inputs are tensors, not {kinds}\n  try: torch.as_tensor(x)", "bad-argument")

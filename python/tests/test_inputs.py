@@ -30,6 +30,6 @@ def test_inputs_in_a_mapping_are_told_to_go_by_name(program):
     ids = {"ids": torch.zeros(2, 4, dtype=torch.long)}
     with pytest.raises(onnx_mem.Error, match=r"forward takes by name .*\*\*inputs"):
         onnx_mem.analyze(ByName(), ids, batch=8)
-    with pytest.raises(onnx_mem.Error, match=r"goes by name\n  try: \*\*inputs"):
+    with pytest.raises(onnx_mem.Error, match=r"given by name\n  try: \*\*inputs"):
         onnx_mem.analyze(ByName(), collections.UserDict(ids), batch=8)
     assert onnx_mem.analyze(ByName(), **ids, batch=8).inference.peak_bytes > 0
