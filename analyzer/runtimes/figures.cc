@@ -30,11 +30,9 @@ absl::StatusOr<LocalStep> LocalOf(const Enacted& enacted, const Workload& worklo
 // segments stay cached; nullptr: the program itself comes first.
 absl::StatusOr<AllocatorUsage> ReplayCase(const MemoryProgram& program, const LibraryCase& of,
                                           const ReplayScript* first, const ReplayOptions& options) {
-  ReplayScript script(program);
-  AddLibraryWorkspaces(program, of, /*first=*/false, script);
+  const ReplayScript script = ScriptWithLibraries(program, of, /*first=*/false);
   if (first != nullptr || of.kept_bytes == 0) return Replay(script, first, options);
-  ReplayScript own(program);
-  AddLibraryWorkspaces(program, of, /*first=*/true, own);
+  const ReplayScript own = ScriptWithLibraries(program, of, /*first=*/true);
   return Replay(script, &own, options);
 }
 
@@ -55,9 +53,7 @@ Overhead OutsideOfAllocator(const Workload& workload) {
 }
 
 ReplayScript FirstScript(const MemoryProgram& program, const LibraryCase& of) {
-  ReplayScript script(program);
-  AddLibraryWorkspaces(program, of, /*first=*/true, script);
-  return script;
+  return ScriptWithLibraries(program, of, /*first=*/true);
 }
 
 // The same of a step, whichever program its figures have: step 1 comes first in a training step.
@@ -253,8 +249,7 @@ absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted,
   const LibraryCase libraries = LibraryCasesOf(workload.allocator, workload.platform).expected;
   const ReplayScript first_script = FirstScript(first, libraries);
   const MemoryProgram steady = LaterStep(std::move(first), trained, workload.optimizer);
-  ReplayScript later(steady);
-  AddLibraryWorkspaces(steady, libraries, /*first=*/false, later);
+  const ReplayScript later = ScriptWithLibraries(steady, libraries, /*first=*/false);
   ReplayOptions options = OptionsOf(workload);
   options.repetitions = kStepsToSettle;
   options.options.capacity_bytes = device_bytes - context_bytes;

@@ -102,7 +102,8 @@ int64_t CublasBlocks(const MemoryProgram& program, const LibraryCase& of) {
   return of.product_bytes > 0 ? std::min<int64_t>(handles, 1) : 0;
 }
 
-void AddLibraryWorkspaces(const MemoryProgram& program, const LibraryCase& of, bool first, ReplayScript& script) {
+ReplayScript ScriptWithLibraries(const MemoryProgram& program, const LibraryCase& of, bool first) {
+  ReplayScript script(program);
   for (const Requested& requested : WorkspacesOf(program, of, first)) {
     if (requested.kept) {
       script.AddKept(requested.bytes, requested.begin, requested.name);
@@ -110,6 +111,7 @@ void AddLibraryWorkspaces(const MemoryProgram& program, const LibraryCase& of, b
       script.Add(requested.bytes, requested.begin, requested.end);
     }
   }
+  return script;
 }
 
 MemoryProgram WithLibraryWorkspaces(MemoryProgram program, const LibraryCase& of) {

@@ -40,9 +40,9 @@ LibraryCases LibraryCasesOf(std::string_view allocator, const Platform& platform
 // How many workspaces cuBLAS has at once in `program`, all of `of` and equal in size.
 int64_t CublasBlocks(const MemoryProgram& program, const LibraryCase& of);
 
-// Adds them to the script of `program`. `first`: of step 1, in which a handle's first product comes; in all later
+// The script of `program` with them. `first`: of step 1, in which a handle's first product comes; in all later
 // steps what it keeps is there from the start.
-void AddLibraryWorkspaces(const MemoryProgram& program, const LibraryCase& of, bool first, ReplayScript& script);
+ReplayScript ScriptWithLibraries(const MemoryProgram& program, const LibraryCase& of, bool first);
 // `program`, a later step, with them; what is kept is there as a module's buffers are.
 MemoryProgram WithLibraryWorkspaces(MemoryProgram program, const LibraryCase& of);
 

@@ -19,20 +19,15 @@ struct Scripts {
   ReplayScript later;
 };
 
-ReplayScript WithWorkspaces(const MemoryProgram& program, const LibraryCase& of, bool first) {
-  ReplayScript script(program);
-  AddLibraryWorkspaces(program, of, first, script);
-  return script;
-}
-
 Scripts ScriptsOf(const LocalStep& step, const Workload& workload, const LibraryCase& of) {
   if (!workload.run.training) {
-    return {WithWorkspaces(*step.program, of, /*first=*/true), WithWorkspaces(*step.program, of, /*first=*/false)};
+    return {ScriptWithLibraries(*step.program, of, /*first=*/true),
+            ScriptWithLibraries(*step.program, of, /*first=*/false)};
   }
   MemoryProgram first = WithOptimizer(*step.program, step.trained, workload.optimizer, /*first_step=*/true);
-  ReplayScript first_script = WithWorkspaces(first, of, /*first=*/true);
+  ReplayScript first_script = ScriptWithLibraries(first, of, /*first=*/true);
   const MemoryProgram later = LaterStep(std::move(first), step.trained, workload.optimizer);
-  return {std::move(first_script), WithWorkspaces(later, of, /*first=*/false)};
+  return {std::move(first_script), ScriptWithLibraries(later, of, /*first=*/false)};
 }
 
 using Order = std::vector<size_t>;  // of steps, by their number

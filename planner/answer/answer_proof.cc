@@ -185,4 +185,25 @@ absl::Status ProveAnswer(const PlanRequest& request, const Accountant& accountan
   return AnswerProof(request, accountant, exact, std::move(device)).Prove(prover, answer);
 }
 
+int64_t OptimizerBound(const Accountant& accountant, BudgetLine line) {
+  const int64_t live_bytes = accountant.optimizer_peak_bytes();
+  return line == BudgetLine::kDevice ? accountant.LeastDeviceBytes(live_bytes) : live_bytes;
+}
+
+void SettleByOptimizer(const PlanRequest& request, int64_t least_bytes, PlanAnswer& answer) {
+  answer.minimum_bytes = least_bytes;
+  answer.minimum_why = "the optimizer's step";
+  if (answer.chosen) {
+    const Measured& chosen = answer.plans[*answer.chosen].measured;
+    answer.status = PlanStatus::kFeasible;
+    answer.optimal = CostOn(request.cost_line, chosen) == 0;
+    if (answer.optimal) answer.optimal_class = kAnySchedule;
+    answer.gap = chosen.slowdown / (1 + chosen.slowdown);  // to no recomputation at all
+    return;
+  }
+  const bool proven = request.budget_bytes && least_bytes > *request.budget_bytes;
+  answer.status = proven ? PlanStatus::kInfeasible : PlanStatus::kNotFound;
+  if (proven) answer.infeasible_class = kAnySchedule;
+}
+
 }  // namespace onnx_mem

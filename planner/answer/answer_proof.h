@@ -24,6 +24,11 @@ Diagnostic PlanOverLimitNote(bool another_is_chosen);
 absl::Status ProveAnswer(const PlanRequest& request, const Accountant& accountant, Prover& prover, const Exact& exact,
                          PlanAnswer& answer);
 
+// Where no bound is proven but that of the optimizer's own steps, which no plan changes: what a rank takes in them, and
+// the status of an answer in which some rank takes `least_bytes`.
+int64_t OptimizerBound(const Accountant& accountant, BudgetLine line);
+void SettleByOptimizer(const PlanRequest& request, int64_t least_bytes, PlanAnswer& answer);
+
 }  // namespace onnx_mem
 
 #endif  // ONNX_MEM_PLANNER_ANSWER_ANSWER_PROOF_H_

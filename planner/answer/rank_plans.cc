@@ -146,25 +146,7 @@ class RankPlanner {
     answer.context_bytes = ranks_.LeastDeviceBytes(0);
     answer.method_results.clear();  // by the budget of one card
     NoteGiven(answer);
-    FillStatus(answer);
-  }
-
-  // No plan changes the optimizer's own steps, of which the rank has its share.
-  void FillStatus(PlanAnswer& answer) const {
-    const int64_t least = ranks_.optimizer_peak_bytes();
-    answer.minimum_bytes = request_.budget_line == BudgetLine::kDevice ? ranks_.LeastDeviceBytes(least) : least;
-    answer.minimum_why = "the optimizer's step";
-    if (answer.chosen) {
-      const Measured& chosen = answer.plans[*answer.chosen].measured;
-      answer.status = PlanStatus::kFeasible;
-      answer.optimal = CostOn(request_.cost_line, chosen) == 0;
-      if (answer.optimal) answer.optimal_class = kAnySchedule;
-      answer.gap = chosen.slowdown / (1 + chosen.slowdown);  // to no recomputation at all
-      return;
-    }
-    const bool proven = request_.budget_bytes && answer.minimum_bytes > *request_.budget_bytes;
-    answer.status = proven ? PlanStatus::kInfeasible : PlanStatus::kNotFound;
-    if (proven) answer.infeasible_class = kAnySchedule;
+    SettleByOptimizer(request_, OptimizerBound(ranks_, request_.budget_line), answer);
   }
 
   void NoteGiven(PlanAnswer& answer) const {

@@ -67,7 +67,11 @@ PlanAnswer StagePlans::Answer() const {
   for (const PlannedRank& rank : ranks_) {
     answer.context_bytes = std::max(answer.context_bytes, rank.accountant.LeastDeviceBytes(0));
   }
-  FillStatus(answer);
+  int64_t least_bytes = 0;
+  for (const PlannedRank& rank : ranks_) {
+    least_bytes = std::max(least_bytes, OptimizerBound(rank.accountant, request_.budget_line));
+  }
+  SettleByOptimizer(request_, least_bytes, answer);
   const ModulePlan* const chosen = Chosen(answer);
   if (!request_.given.empty() && (chosen == nullptr || chosen->method != "given")) {
     answer.diagnostics.push_back(PlanOverLimitNote(chosen != nullptr));
@@ -194,26 +198,6 @@ Measured StagePlans::MeasuredOf(const Picks& picks) const {
   all.time_slowdown = ns > 0 ? added_ns / ns : 0;
   all.slowdown = request_.cost_line == CostLine::kTime ? all.time_slowdown : all.flops_slowdown;
   return all;
-}
-
-// No plan changes the optimizer's own steps.
-void StagePlans::FillStatus(PlanAnswer& answer) const {
-  const bool device = request_.budget_line == BudgetLine::kDevice;
-  for (const PlannedRank& rank : ranks_) {
-    const int64_t least = rank.accountant.optimizer_peak_bytes();
-    answer.minimum_bytes = std::max(answer.minimum_bytes, device ? rank.accountant.LeastDeviceBytes(least) : least);
-  }
-  answer.minimum_why = "the optimizer's step";
-  if (answer.chosen) {
-    const Measured& chosen = answer.plans[*answer.chosen].measured;
-    answer.optimal = CostOn(request_.cost_line, chosen) == 0;
-    if (answer.optimal) answer.optimal_class = kAnySchedule;
-    answer.gap = chosen.slowdown / (1 + chosen.slowdown);  // to no recomputation at all
-    return;
-  }
-  const bool proven = request_.budget_bytes && answer.minimum_bytes > *request_.budget_bytes;
-  answer.status = proven ? PlanStatus::kInfeasible : PlanStatus::kNotFound;
-  if (proven) answer.infeasible_class = kAnySchedule;
 }
 
 }  // namespace onnx_mem

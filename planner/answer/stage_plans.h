@@ -51,7 +51,6 @@ class StagePlans {
   ModulePlan Together(const Picks& picks, std::string method) const;
   // Bytes of the rank that needs most, as the analysis has them; costs of all stages.
   Measured MeasuredOf(const Picks& picks) const;
-  void FillStatus(PlanAnswer& answer) const;
 
   const PlanRequest& request_;
   const PlanOneCard& plan_one_card_;

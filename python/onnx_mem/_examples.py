@@ -48,10 +48,10 @@ def split(words: dict[str, Any], command: str, models: Sequence[Any]) -> tuple[d
         from torch.utils._pytree import tree_leaves
         held = {k: v for k, v in words.items() if any(isinstance(t, torch.Tensor) for t in tree_leaves(v))}
         modules = [x for x in models if isinstance(x, torch.nn.Module)]
-    unknown = words.keys() - held.keys() and words.keys() - held.keys() - set(keywords_of(command))
-    if unknown:
-        named = {name for x in modules for name in inspect.signature(x.forward).parameters}
-        held |= {k: words[k] for k in unknown & named}
+    others = words.keys() - held.keys()
+    unknown = others - set(keywords_of(command)) if others else set()
+    named = {name for x in modules if unknown for name in inspect.signature(x.forward).parameters}
+    held |= {k: words[k] for k in unknown & named}
     for name in sorted(unknown - held.keys()):
         if words[name] is None or words[name] is False:
             raise Error("\n  ".join([f"unknown option '{name}'", *near_option(f"unknown option '--{name}'", command),
