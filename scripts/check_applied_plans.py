@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Do plans hold on stock models?  Plans of torchvision's, transformers' and timm's models, applied to the live model.
 
-    check_applied_plans.py [MODEL ...] [--budgets 80,65,55] [--granularity auto]
+    check_applied_plans.py [MODEL ...] [--budgets 85,75,65,55] [--granularity auto]
 
 For each model and budget (of live bytes, SGD): the plan is applied; a step on tensors without data must take the
 promised peak within 0.1 %; a step on the CPU must give the same loss, gradients, buffers and generator's state, bit by
@@ -72,6 +72,11 @@ MODELS = {
                 lambda: ((torch.randn(16, 80, 200),), {"decoder_input_ids": torch.randint(1, 500, (16, 24))})),
     "deit_tiny": (lambda: timm_model("deit_tiny_patch16_224", img_size=96, drop_path_rate=0.1), image()),
     "convnext_atto": (lambda: timm_model("convnext_atto", drop_path_rate=0.1), image(16)),
+    "densenet121": (lambda: vision("densenet121"), image()),
+    "mobilenet_v2": (lambda: vision("mobilenet_v2"), image(16)),
+    "opt": (lambda: hf("OPTForCausalLM", hidden_size=128, ffn_dim=384, num_hidden_layers=6, num_attention_heads=4,
+                       word_embed_proj_dim=128, vocab_size=500, max_position_embeddings=256), words()),
+    "qwen2": (lambda: hf("Qwen2ForCausalLM", num_key_value_heads=2, **TEXT), words()),
     "regnety_002": (lambda: timm_model("regnety_002"), image(16)),
 }
 
@@ -146,7 +151,7 @@ def check(name, budgets, granularity):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", metavar="MODEL", help=", ".join(MODELS))
-    parser.add_argument("--budgets", default="80,65,55")
+    parser.add_argument("--budgets", default="85,75,65,55")
     parser.add_argument("--granularity", default="auto")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
