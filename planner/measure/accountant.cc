@@ -106,7 +106,9 @@ absl::StatusOr<Enacted> Accountant::Enact(const std::vector<Segment>& segments) 
   ++work_;
   Run run = workload_.run;
   run.segments.insert(run.segments.end(), segments.begin(), segments.end());
-  return enact_ ? enact_(run) : EnactLowered(*lowered_, run);
+  if (enact_) return enact_(run);
+  if (!modules_) modules_.emplace(lowered_->graph);
+  return EnactLowered(*lowered_, run, &*modules_);
 }
 
 int64_t Accountant::PeakOf(const MemoryProgram& program) const {

@@ -114,7 +114,8 @@ class Accountant {
   }
 
   Shared<Lowered> lowered_;
-  EnactRun enact_;  // unset: EnactLowered of `lowered_`
+  EnactRun enact_;                      // unset: EnactLowered of `lowered_`
+  std::optional<ModuleNodes> modules_;  // of `lowered_`, once something is enacted
   Workload workload_;
   Shared<Enacted> baseline_;
   Shared<RunFigures> baseline_figures_;
