@@ -222,6 +222,8 @@ class Baseline(TypedDict):
     device_bytes: int
     forward_flops: int
     backward_flops: int
+    cpu_ns: int
+    gpu_ns: int
 
 
 class _Segment(TypedDict):
@@ -266,6 +268,9 @@ class PlanRow(TypedDict):
     offload_ns: int
     host_bytes: int
     time_slowdown: float
+    cpu_ns: int
+    gpu_ns: int
+    wall_slowdown: float
     dominated: bool
     settings: dict[str, str]
     segments: list[Segment]

@@ -83,7 +83,9 @@ void WriteBaseline(JsonWriter& json, const PlanAnswer& answer) {
                {"first_step_peak_bytes", answer.baseline.first_step_peak_bytes},
                {"device_bytes", answer.baseline.device_bytes},
                {"forward_flops", answer.baseline_forward_flops},
-               {"backward_flops", answer.baseline_backward_flops}},
+               {"backward_flops", answer.baseline_backward_flops},
+               {"cpu_ns", answer.baseline.cpu_ns},
+               {"gpu_ns", answer.baseline.gpu_ns}},
               Layout::kLines);
 }
 
