@@ -215,6 +215,13 @@ class LiveTensor(TypedDict):
     file_name: str | None
 
 
+class LargestSize(TypedDict, total=False):
+    """The largest size along `over` within the budget: with the chosen plan, and without a plan. Empty: not asked for."""
+    over: str
+    size: int
+    without_plan: int
+
+
 class Baseline(TypedDict):
     """The step without a plan."""
     peak_bytes: int

@@ -181,6 +181,10 @@ void WriteOffers(JsonWriter& json, const PlanPart& part) {
     WritePlanIfAny(json, "plan", part.smaller_batch->plan, granularity);
     json.EndObject();
   }
+  if (const auto& largest = part.largest_size) {
+    json.Key("largest_size")
+        .Object({{"over", largest->over}, {"size", largest->size}, {"without_plan", largest->without_plan}});
+  }
   if (const auto& largest = part.largest_batch) {
     json.Key("largest_batch")
         .Object({{"with_plan", largest->batch},

@@ -73,9 +73,18 @@ std::string CpuBoundText(const PlanPart& part, const Screen& screen) {
                   screen);
 }
 
+// "With the plan the budget has room for seq up to 640, without it up to 512".
+std::string LargestSizeText(const PlanPart& part, const Screen& screen) {
+  if (!part.largest_size) return "";
+  const LargestSize& largest = *part.largest_size;
+  return Sentence(absl::StrFormat("With the plan the budget has room for %s up to %d, without it up to %d",
+                                  largest.over, largest.size, largest.without_plan),
+                  screen);
+}
+
 // The chosen plan, and below it what would be cheaper: with another setting, on a card of the budget's size.
 std::string AnswerText(const PlanPart& part, const Screen& screen) {
-  return ChosenText(part, screen) + CpuBoundText(part, screen) +
+  return ChosenText(part, screen) + LargestSizeText(part, screen) + CpuBoundText(part, screen) +
          RanksText(part, screen) + NeedsText(part, screen) + SettingText(part, screen) + CardText(part, screen);
 }
 
