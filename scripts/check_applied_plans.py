@@ -4,9 +4,9 @@
     check_applied_plans.py [MODEL ...] [--shares 80,60,40,15] [--granularity auto]
 
 For each model and budget (of live bytes, SGD; a share of the way from the least that a plan takes to the step without
-one): the plan is applied; a step on tensors without data must take the
-promised peak within 0.1 %; a step on the CPU must give the same loss, gradients, buffers and generator's state, bit by
-bit. There, kept calls that the CPU does not make are not kept. Exit 1 if there is no plan, one is refused, or anything differs.
+one): the plan is applied; a step on tensors without data must take the promised peak within 0.1 %; a step on the CPU
+must give the same loss, gradients, buffers and generator's state, bit by bit. There, kept calls that the CPU does not
+make are not kept. Exit 1 if there is no plan, one is refused, or anything differs.
 """
 import argparse
 import copy
@@ -146,7 +146,8 @@ def check(name, shares, granularity):
         found = faults(plan, build, copy.deepcopy(inputs), expected)
         wrong += bool(found)
         kept = sum(isinstance(s.get("keep"), dict) for s in chosen["segments"])
-        print(f"{name:20} {share:3} %, {chosen['peak_bytes'] / most:.1%}  {len(chosen['segments'])} segments, {kept} by call, "
+        print(f"{name:20} {share:3} %, {chosen['peak_bytes'] / most:.1%}  "
+              f"{len(chosen['segments'])} segments, {kept} by call, "
               f"+{chosen['time_slowdown']:.2%} time, planned in {seconds:.1f} s  {'; '.join(found) or 'equal'}",
               flush=True)
     return wrong

@@ -216,7 +216,7 @@ class LiveTensor(TypedDict):
 
 
 class LargestSize(TypedDict, total=False):
-    """The largest size along `over` within the budget: with the chosen plan, and without a plan. Empty without `over`."""
+    """The largest size along `over` within the budget, with the chosen plan and without one. Empty without `over`."""
     over: str
     size: int
     without_plan: int
