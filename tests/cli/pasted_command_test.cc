@@ -97,7 +97,7 @@ TEST(CommandOf, KeepsWhatTheOtherCommandTakes) {
   EXPECT_EQ(
       PlanOf({"fit", "m.onnx", "-b", "8", "--over", "batch", "--fsdp", "2..64", "--gpu", "RTX 4090", "-f", "json"},
              "--fsdp 4"),
-      "onnx-mem plan m.onnx -b 8 --gpu 'RTX 4090' --fsdp 4");
+      "onnx-mem plan m.onnx -b 8 --over batch --gpu 'RTX 4090' --fsdp 4");
   EXPECT_EQ(PlanOf({"fit", "--gpu", "T4,L4", "--budget=4GiB", "--", "-m.onnx"}, "--fsdp 4 --gpu L4"),
             "onnx-mem plan --fsdp 4 --gpu L4 -- -m.onnx");
   EXPECT_EQ(PlanOf({}, "--fsdp 4"), "");  // the library has no command line
