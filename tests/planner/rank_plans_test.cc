@@ -118,6 +118,41 @@ TEST(PlanPipeline, OfEachRankHolds) {
   }
 }
 
+// A rank with several stages: a plan in some of them, and one that is found.
+TEST(PlanPipeline, OfSeveralStagesPerRankHolds) {
+  Workload workload = TrainingAt(16);
+  workload.bindings.dims["seq"] = 128;
+  workload.layout.pipeline.ranks = 2;
+  workload.layout.pipeline.stages_per_rank = 3;
+  workload.layout.pipeline.micro_batches = 4;
+  workload.layout.pipeline.schedule = PipelineSchedule::kInterleaved1F1B;
+  workload.layout.pipeline.return_outputs = false;
+  const ModelFile file = OpenModel("gpt2_sdpa");
+  Study study(file);
+  const int64_t now = (*study.Figures(workload))->peak_bytes;
+  PlanRequest given, found;
+  given.given = {{.modules = {"m.transformer.h.0"}, .nodes = {}}, {.modules = {"m.transformer.h.2"}, .nodes = {}}};
+  found.budget_line = BudgetLine::kLive;
+  found.budget_bytes = now * 49 / 50;
+  for (const PlanRequest& request : {given, found}) {
+    const absl::StatusOr<PlanAnswer> answer = PlanModel(study, workload, request);
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    const ModulePlan* chosen = Chosen(*answer);
+    ASSERT_NE(chosen, nullptr);
+    EXPECT_GT(chosen->segments.size(), 1U);
+    Workload planned = workload;
+    for (const PlannedSegment& segment : chosen->segments) planned.run.segments.push_back(segment.segment);
+    ASSERT_EQ(answer->spread->stages.size(), 2U);
+    for (const StageNeed& stage : answer->spread->stages) {
+      planned.layout.rank = stage.rank;
+      const absl::StatusOr<Shared<RunFigures>> figures = study.Figures(planned);
+      ASSERT_TRUE(figures.ok()) << figures.status();
+      EXPECT_EQ(stage.with.peak_bytes, (*figures)->peak_bytes);
+    }
+    EXPECT_LE(chosen->measured.peak_bytes, now);
+  }
+}
+
 TEST(PlanPipeline, ASegmentOverABorderIsRefused) {
   Workload workload = TrainingAt(8);
   workload.bindings.dims["seq"] = 128;
