@@ -53,10 +53,10 @@ PlanRequest RequestFor(const Situation& s) {
 }  // namespace
 
 std::vector<Proposal> ProposeCheckpoints(const Situation& s) {
+  if (s.checkpoints != nullptr) return *s.checkpoints;
   const Run& run = s.workload.run;
   const bool checkpointed = !run.segments.empty() || !run.checkpointed.empty();
   if (s.workload.mode != Mode::kTraining || s.plan_iterations == 0 || checkpointed) return {};
-  if (IsPipeline(s.workload.layout)) return {};
   const PlanRequest request = RequestFor(s);
   const absl::StatusOr<PlanAnswer> answer = PlanModel(s.study, s.workload, request);
   if (!answer.ok()) return {};
