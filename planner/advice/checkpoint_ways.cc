@@ -17,7 +17,9 @@ bool NamesModules(const ModulePlan& plan) { return !plan.segments.empty() && IsF
 // A label that leaves room for what the change costs; its flags name the modules.
 std::string ShortLabel(const ModulePlan& plan) {
   constexpr size_t kLongest = 32;
-  return plan.label.size() <= kLongest ? plan.label : absl::StrCat(plan.segments.size(), " segments");
+  return plan.label.size() <= kLongest
+             ? plan.label
+             : absl::StrCat(plan.segments.size(), plan.segments.size() == 1 ? " segment" : " segments");
 }
 
 Proposal ChangeOf(const ModulePlan& plan, const PlanRequest& request, const Situation& s) {

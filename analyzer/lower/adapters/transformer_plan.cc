@@ -12,6 +12,7 @@
 #include "analyzer/lower/adapters/fused_layers.h"
 #include "analyzer/lower/adapters/layers.h"
 #include "analyzer/lower/adapters/sequence_gathers.h"
+#include "analyzer/lower/adapters/split_rules.h"
 #include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
@@ -82,8 +83,11 @@ class LayerSources {
         if (IsFloating(lowered_.graph.tensors[id].dtype)) return {};
         continue;
       }
-      const bool scores = of_scores || FactsOf(maker->op).family == OpFamily::kSoftmax;
-      for (const TensorId input : maker->inputs) {
+      const OpFamily family = FactsOf(maker->op).family;
+      for (size_t i = 0; i < maker->inputs.size(); ++i) {
+        const TensorId input = maker->inputs[i];
+        const bool mask = family == OpFamily::kAttention && i == kMaskOfAttention;
+        const bool scores = of_scores || mask || family == OpFamily::kSoftmax;
         if (input.valid() && seen.insert({input, scores}).second) open.emplace_back(input, scores);
       }
     }
@@ -91,7 +95,7 @@ class LayerSources {
   }
 
  private:
-  using Open = std::pair<TensorId, bool>;  // whether it is behind a softmax
+  using Open = std::pair<TensorId, bool>;  // whether it is what scores are made of
 
   const Lowered& lowered_;
 };

@@ -168,14 +168,25 @@ TEST(WaysToFit, OfAPipelineAreThoseOfItsSchedule) {
   const ModelFile file = OpenModel("gpt2_sdpa");
   Study study(file);
   Workload workload = Decoder();
+  workload.bindings.batch = 48;
   workload.layout.pipeline.ranks = 2;
+  workload.layout.pipeline.micro_batches = 4;
   workload.layout.pipeline.schedule = PipelineSchedule::kGpipe;
-  const int64_t limit_bytes = DeviceBytes(file, workload) - 1;
-  const std::vector<std::string> flags = FlagsOf(WaysToFit(study, workload, limit_bytes, {nullptr, 1}));
-  for (const char* flag : {"--no-return-outputs", "--micro-batches"}) {
-    EXPECT_NE(std::find(flags.begin(), flags.end(), flag), flags.end()) << flag;
-  }
-  EXPECT_EQ(std::find(flags.begin(), flags.end(), "--accumulate"), flags.end());
+  const auto flags_of = [&] {
+    return FlagsOf(WaysToFit(study, workload, DeviceBytes(file, workload) - 1, {nullptr, 1}));
+  };
+  const auto has = [](const std::vector<std::string>& flags, const char* flag) {
+    return std::find(flags.begin(), flags.end(), flag) != flags.end();
+  };
+  const std::vector<std::string> of_gpipe = flags_of();
+  EXPECT_TRUE(has(of_gpipe, "--no-return-outputs"));
+  EXPECT_TRUE(has(of_gpipe, "--schedule"));
+  EXPECT_FALSE(has(of_gpipe, "--accumulate"));
+  workload.layout.pipeline.schedule = PipelineSchedule::k1F1B;
+  workload.layout.pipeline.return_outputs = false;
+  const std::vector<std::string> of_1f1b = flags_of();
+  EXPECT_TRUE(has(of_1f1b, "--micro-batches"));
+  EXPECT_FALSE(has(of_1f1b, "--schedule"));
 }
 
 }  // namespace
