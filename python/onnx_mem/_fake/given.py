@@ -20,7 +20,7 @@ def first_given(run: Callable[[Given], T]) -> tuple[T, Given]:
     """What `run` gives where it needs least of the example: sizes alone; integers and masks with their values; these,
     and inputs of a multiple of the batch.
 
-    Raises what `run` does: of sizes where no value of a tensor is asked for, else of values."""
+    Raises what `run` does: of sizes where it needs no value of a tensor, else of values."""
     try:
         return run(NOTHING), NOTHING
     except Error as e:

@@ -111,7 +111,7 @@ def _write(func: Any, args: Any, kwargs: dict[str, Any]) -> None:
 
 
 class DrawnNumber(DataDependentOutputException):
-    """The value of a number that the framework's generator draws is asked for."""
+    """The code needs the value of a number that the framework's generator draws."""
 
     def __str__(self) -> str:
         return ("a number drawn at random decides what runs; set what it decides (a probability to drop layers) to "
