@@ -185,7 +185,7 @@ Measured StagePlans::MeasuredOf(const Picks& picks) const {
   });
   Measured all;
   static_cast<PeakFigures&>(all) = (*worst)->measured;
-  double flops = 0, ns = 0, added_ns = 0;
+  double flops = 0, ns = 0, added_ns = 0, wall_ns = 0, added_wall_ns = 0;
   for (size_t i = 0; i < picks.size(); ++i) {
     const Measured& own = picks[i]->measured;
     all.recompute_flops += own.recompute_flops;
@@ -194,11 +194,17 @@ Measured StagePlans::MeasuredOf(const Picks& picks) const {
     all.host_bytes = std::max(all.host_bytes, own.host_bytes);
     flops += ranks_[i].accountant().StepFlops();
     const auto step_ns = static_cast<double>(ranks_[i].accountant().step_ns());
+    const auto own_wall = static_cast<double>(std::max(own.cpu_ns, own.gpu_ns));
     ns += step_ns;
     added_ns += own.time_slowdown * step_ns;
+    all.cpu_ns += own.cpu_ns;
+    all.gpu_ns += own.gpu_ns;
+    wall_ns += own_wall;
+    added_wall_ns += own_wall - own_wall / (1 + own.wall_slowdown);
   }
   all.flops_slowdown = flops > 0 ? static_cast<double>(all.recompute_flops) / flops : 0;
   all.time_slowdown = ns > 0 ? added_ns / ns : 0;
+  all.wall_slowdown = wall_ns > added_wall_ns ? added_wall_ns / (wall_ns - added_wall_ns) : 0;
   all.slowdown = request_.cost_line == CostLine::kTime ? all.time_slowdown : all.flops_slowdown;
   return all;
 }
