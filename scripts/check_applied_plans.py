@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Do plans hold on stock models?  Plans of torchvision's, transformers' and timm's models, applied to the live model.
 
-    check_applied_plans.py [MODEL ...] [--budgets 80,65,55] [--granularity auto]
+    check_applied_plans.py [MODEL ...] [--shares 80,60,40,15] [--granularity auto]
 
-For each model and budget (of live bytes, SGD): the plan is applied; a step on tensors without data must take the
+For each model and budget (of live bytes, SGD; a share of the way from the least that a plan takes to the step without
+one): the plan is applied; a step on tensors without data must take the
 promised peak within 0.1 %; a step on the CPU must give the same loss, gradients, buffers and generator's state, bit by
-bit. There, kept calls that the CPU does not make are not kept. Exit 1 if a plan is refused or anything differs.
+bit. There, kept calls that the CPU does not make are not kept. Exit 1 if there is no plan, one is refused, or anything differs.
 """
 import argparse
 import copy
@@ -72,6 +73,11 @@ MODELS = {
                 lambda: ((torch.randn(16, 80, 200),), {"decoder_input_ids": torch.randint(1, 500, (16, 24))})),
     "deit_tiny": (lambda: timm_model("deit_tiny_patch16_224", img_size=96, drop_path_rate=0.1), image()),
     "convnext_atto": (lambda: timm_model("convnext_atto", drop_path_rate=0.1), image(16)),
+    "densenet121": (lambda: vision("densenet121"), image()),
+    "mobilenet_v2": (lambda: vision("mobilenet_v2"), image(16)),
+    "opt": (lambda: hf("OPTForCausalLM", hidden_size=128, ffn_dim=384, num_hidden_layers=6, num_attention_heads=4,
+                       word_embed_proj_dim=128, vocab_size=500, max_position_embeddings=256), words()),
+    "qwen2": (lambda: hf("Qwen2ForCausalLM", num_key_value_heads=2, **TEXT), words()),
     "regnety_002": (lambda: timm_model("regnety_002"), image(16)),
 }
 
@@ -119,25 +125,28 @@ def faults(plan, build, inputs, expected):
     return found
 
 
-def check(name, budgets, granularity):
+def check(name, shares, granularity):
     build, inputs = MODELS[name][0], MODELS[name][1]()
     record = onnx_mem.record(made(build), inputs[0], inputs[1])
     batch = next(iter((*inputs[0], *inputs[1].values()))).shape[0]
     expected = outcome(made(build), inputs)
+    options = {"budget_on": "live", "granularity": granularity, "optimizer": "sgd", "loss": "mean", "batch": batch}
+    curve = onnx_mem.plan(record, **options)
+    least, most = min(p["peak_bytes"] for p in curve.plans), curve.baseline["peak_bytes"]
     wrong = 0
-    for budget in budgets:
+    for share in shares:
         began = time.monotonic()
-        plan = onnx_mem.plan(record, budget=f"{budget}%", budget_on="live", granularity=granularity, optimizer="sgd",
-                             loss="mean", batch=batch)
+        plan = onnx_mem.plan(record, budget=f"{least + (most - least) * share // 100}B", **options)
         seconds = time.monotonic() - began
         chosen = plan.chosen_plan
         if chosen is None:
-            print(f"{name:20} {budget:3} %  no plan", flush=True)
+            print(f"{name:20} {share:3} %  no plan", flush=True)
+            wrong += 1
             continue
         found = faults(plan, build, copy.deepcopy(inputs), expected)
         wrong += bool(found)
         kept = sum(isinstance(s.get("keep"), dict) for s in chosen["segments"])
-        print(f"{name:20} {budget:3} %  {len(chosen['segments'])} segments, {kept} by call, "
+        print(f"{name:20} {share:3} %, {chosen['peak_bytes'] / most:.1%}  {len(chosen['segments'])} segments, {kept} by call, "
               f"+{chosen['time_slowdown']:.2%} time, planned in {seconds:.1f} s  {'; '.join(found) or 'equal'}",
               flush=True)
     return wrong
@@ -146,13 +155,13 @@ def check(name, budgets, granularity):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", metavar="MODEL", help=", ".join(MODELS))
-    parser.add_argument("--budgets", default="80,65,55")
+    parser.add_argument("--shares", default="80,60,40,15")
     parser.add_argument("--granularity", default="auto")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.use_deterministic_algorithms(True)
-    budgets = [int(budget) for budget in args.budgets.split(",")]
-    wrong = sum(check(name, budgets, args.granularity) for name in args.models or MODELS)
+    shares = [int(share) for share in args.shares.split(",")]
+    wrong = sum(check(name, shares, args.granularity) for name in args.models or MODELS)
     print(f"{wrong} wrong")
     sys.exit(1 if wrong else 0)
 

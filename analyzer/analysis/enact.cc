@@ -195,10 +195,10 @@ absl::Status CheckFunctions(const Lowered& lowered, const std::vector<eager::Nod
   return absl::OkStatus();
 }
 
-absl::StatusOr<Setting> SettingOf(const Lowered& lowered, const Run& run) {
+absl::StatusOr<Setting> SettingOf(const Lowered& lowered, const Run& run, const ModuleNodes* modules = nullptr) {
   Setting setting{.lowered = lowered, .run = run};
   ASSIGN_OR_RETURN(setting.frozen, FrozenPatterns(run));
-  ASSIGN_OR_RETURN(setting.ranges, SegmentRanges(lowered.graph, run));
+  ASSIGN_OR_RETURN(setting.ranges, SegmentRanges(lowered.graph, run, modules));
   setting.loss_outputs = LossOutputs(lowered);
   setting.loss = LossOf(lowered, run.loss);
   RETURN_IF_ERROR(CheckFunctions(lowered, setting.ranges));
@@ -232,8 +232,8 @@ absl::StatusOr<Enacted> EnactSendingStage(const Lowered& lowered, const Run& run
   return result;
 }
 
-absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run) {
-  ASSIGN_OR_RETURN(const Setting setting, SettingOf(lowered, run));
+absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run, const ModuleNodes* modules) {
+  ASSIGN_OR_RETURN(const Setting setting, SettingOf(lowered, run, modules));
   std::vector<KeptGradient> gradients;
   ASSIGN_OR_RETURN(Enacted result, RunStep(setting, gradients));
   if (run.training && run.accumulate > 1) {

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "analyzer/analysis/figure_rows.h"
+#include "analyzer/analysis/module_nodes.h"
 #include "analyzer/analysis/prepare.h"
 #include "analyzer/eager/engine/gradient_arrival.h"
 #include "analyzer/graph/diagnostic.h"
@@ -62,7 +63,8 @@ absl::StatusOr<Enacted> Enact(const Graph& graph, const Run& run);
 // The same in two halves, so that many runs that differ in checkpoint segments alone (a planner's) lower the graph
 // once: Enact(graph, run) == EnactLowered(*Prepare(graph, run), run). `run` may differ between the halves in
 // `segments`, `checkpointed`, `freeze`, `requires_grad`, `hold` and `loss`; everything else is settled by Prepare.
-absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run);
+// `modules`: those of `lowered`, which a planner looks up once; may be null.
+absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run, const ModuleNodes* modules = nullptr);
 
 // What the requested loss is of this model.
 LossKind LossOf(const Lowered& lowered, LossKind requested);

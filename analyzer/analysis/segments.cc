@@ -173,7 +173,8 @@ const UserFunction* FunctionCutBy(const Lowered& lowered, const NodeSpan& span) 
   return nullptr;
 }
 
-absl::StatusOr<std::vector<eager::NodeRange>> SegmentRanges(const FrameworkGraph& graph, const Run& run) {
+absl::StatusOr<std::vector<eager::NodeRange>> SegmentRanges(const FrameworkGraph& graph, const Run& run,
+                                                            const ModuleNodes* known) {
   std::vector<Segment> segments = run.segments;
   for (const std::string& pattern : run.checkpointed) {
     const std::optional<NamePattern> compiled = NamePattern::Compile(pattern);
@@ -185,7 +186,8 @@ absl::StatusOr<std::vector<eager::NodeRange>> SegmentRanges(const FrameworkGraph
     segments.insert(segments.end(), matching.begin(), matching.end());
   }
   if (segments.empty()) return std::vector<eager::NodeRange>();
-  const ModuleNodes modules(graph);
+  std::optional<ModuleNodes> own;
+  const ModuleNodes& modules = known != nullptr ? *known : own.emplace(graph);
   std::vector<eager::NodeRange> ranges;
   for (const Segment& segment : segments) {
     ASSIGN_OR_RETURN(const std::vector<eager::NodeRange> more, RangesOf(graph, modules, segment));

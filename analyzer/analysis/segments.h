@@ -42,7 +42,9 @@ const UserFunction* FunctionCutBy(const Lowered& lowered, const NodeSpan& span);
 
 // `graph` is lowered: nodes know their module. Ranges come sorted and do not overlap. Errors: unknown-module with a
 // suggestion, bad-plan when two segments overlap.
-absl::StatusOr<std::vector<eager::NodeRange>> SegmentRanges(const FrameworkGraph& graph, const Run& run);
+// `known`: the graph's modules; nullptr: they are looked up where there are segments.
+absl::StatusOr<std::vector<eager::NodeRange>> SegmentRanges(const FrameworkGraph& graph, const Run& run,
+                                                            const ModuleNodes* known = nullptr);
 
 }  // namespace onnx_mem
 

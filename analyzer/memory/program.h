@@ -66,6 +66,10 @@ struct Step {
   bool tf32 = false;              // float32 work that the framework lets run as TF32 unless set otherwise
   int64_t link_bytes = 0;         // that the step begins to move between device and host, beside what runs
   StepId waits_for = {};          // valid: the step whose move must have ended
+  // Operator calls of checkpointed segments that keep some, which end here: each is seen by Python code of the segment
+  // in its first run, and again in its second.
+  int32_t first_mode_calls = 0;
+  int32_t second_mode_calls = 0;
   // The most that a library's kernels may ask of the allocator while it runs (eager/engine/workspace.h): those that it
   // chooses, and all that it tries before it knows the fastest.
   int64_t chosen_workspace_bytes = 0;

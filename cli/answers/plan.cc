@@ -23,6 +23,7 @@
 #include "cli/answers/unmatched.h"
 #include "cli/options/option_values.h"
 #include "cli/present.h"
+#include "planner/advice/fit.h"
 #include "planner/answer/largest_batch.h"
 #include "planner/code/emit_pytorch.h"
 #include "report/analyze/report.h"
@@ -101,6 +102,24 @@ absl::StatusOr<std::vector<int64_t>> CourseWith(Study& study, const Workload& wo
   return TrainingCourse(enacted, workload);
 }
 
+// Up to which size along --over the step fits with the chosen plan. The batch has --max-batch.
+absl::Status AddLargestSize(Study& study, const Workload& workload, const std::string& over, PlanPart& part) {
+  const Axis axis = AxisNamed(over);
+  const ModulePlan* const chosen = Chosen(part.answer);
+  if (axis.length.empty() || chosen == nullptr) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Shared<ImportedModel> model, study.Import(workload.bindings));
+  RETURN_IF_ERROR(CheckAxis(axis, "--over", *model));
+  if (!part.request.budget_bytes || part.request.budget_line == BudgetLine::kLive) {
+    return UsageError("--over wants a budget on the device", {"try: ... --budget 16GiB   # or --gpu NAME"});
+  }
+  Workload planned = workload;
+  planned.run = RunWith(planned.run, *chosen);
+  ASSIGN_OR_RETURN(const FittingBatch with, FindLargestBatch(study, planned, *part.request.budget_bytes, axis));
+  ASSIGN_OR_RETURN(const FittingBatch without, FindLargestBatch(study, workload, *part.request.budget_bytes, axis));
+  part.largest_size = LargestSize{over, with.batch, without.batch};
+  return absl::OkStatus();
+}
+
 MadeFor MadeForOf(const PlanRequest& request, const Workload& workload, const PlanAnswer& answer) {
   return {request.clock.card.name, workload.optimizer.name, request.budget_bytes, request.budget_line, answer.spread};
 }
@@ -153,6 +172,7 @@ absl::Status AddHeldAndDrawn(Study& study, const Workload& workload, const Optio
   if (chosen != nullptr && !chosen->segments.empty()) {
     ASSIGN_OR_RETURN(part.live_bytes, CourseWith(study, workload, *chosen));
   }
+  RETURN_IF_ERROR(AddLargestSize(study, workload, options.over, part));
   std::vector<Limit> limits;
   if (HasBudget(options)) limits.push_back(budget);
   ASSIGN_OR_RETURN(part.held, VerdictsOfPlan(study, workload, part, limits, cards, options.units));

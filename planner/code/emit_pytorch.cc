@@ -6,13 +6,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "analyzer/analysis/segments.h"
 #include "analyzer/graph/shape.h"
 #include "analyzer/graph/status_macros.h"
 #include "applied_code.h"
 #include "planner/code/keep_table.h"
-#include "planner/code/name_patterns.h"
 #include "planner/code/pipeline_setup.h"
+#include "planner/code/plan_entries.h"
 #include "planner/code/python_text.h"
 #include "planner/code/rank_setup.h"
 #include "planner/code/wrapping.h"
@@ -56,6 +57,16 @@ constexpr std::string_view kApplyPlan = R"py(def apply_plan(model):
 
 )py";
 
+// Of what is printed beside `import onnx_mem`, without the set-up of ranks: what a person looks through. Behind the
+// plan stand two lines that apply it.
+constexpr int64_t kMostLines = 30;
+constexpr int64_t kApplyLines = 4;
+
+constexpr std::string_view kEditForwardText =
+    "# Edit forward to put what is not applied in torch.utils.checkpoint.checkpoint; until then the figures above do "
+    "not "
+    "hold.\n";
+
 void Append(std::string& text, std::string_view part) { text.append(part.data(), part.size()); }
 
 std::string DictOf(const Settings& settings) {
@@ -75,11 +86,7 @@ std::string Comment(std::string text) {
   return text;
 }
 
-std::string Thousands(int64_t value) {
-  std::string digits = absl::StrCat(value);
-  for (size_t at = digits.size(); at > (value < 0 ? 4U : 3U);) digits.insert(at -= 3, ",");
-  return digits;
-}
+int64_t LinesOf(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
 
 std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -152,80 +159,26 @@ std::vector<int64_t> ParametersOf(const Lowered& lowered, const ModuleNodes& mod
   return counts;
 }
 
-// One entry of PLAN.
-struct Entry {
-  std::vector<std::string> modules;
-  std::string settings;  // the rest of its dict
-  int64_t frees_bytes = 0;
-  int calls = 1;
-};
-
 std::string KeepText(const Segment& segment) {
   if (segment.by_call()) return absl::StrCat(", \"keep\": ", KeepOf(segment));
   return segment.keep.empty() ? "" : absl::StrCat(", \"keep\": ", QuotedList(segment.keep));
 }
 
-// As a Python list: [0, *[7087872] * 4].
-std::string CountsText(const std::vector<int64_t>& counts) {
-  constexpr int64_t kSame = 3;
-  std::vector<std::string> parts;
-  for (auto at = counts.begin(); at != counts.end();) {
-    const auto end = std::find_if(at, counts.end(), [&](int64_t count) { return count != *at; });
-    if (end - at >= kSame) {
-      parts.push_back(absl::StrCat("*[", *at, "] * ", end - at));
-      at = end;
-    } else {
-      parts.push_back(absl::StrCat(*at++));
-    }
-  }
-  return absl::StrCat("[", absl::StrJoin(parts, ", "), "]");
-}
-
-Entry EntryOf(const Wrapping& wrapping, const PlannedSegment& segment, bool preserve,
-              const std::vector<int64_t>& parameters) {
-  Entry entry{wrapping.segment.modules, "", segment.saves_bytes, wrapping.calls};
+PlanEntry EntryOf(const Wrapping& wrapping, const PlannedSegment& segment, bool preserve,
+                  std::vector<int64_t> parameters) {
   const Offload offload = segment.segment.offload;
-  entry.settings =
-      absl::StrCat(offload != Offload::kNo ? absl::StrCat(", \"offload\": \"", std::string(NameOf(offload)), "\"")
-                                           : absl::StrCat(", \"preserve_rng_state\": ", preserve ? "True" : "False"),
-                   parameters.empty() ? "" : absl::StrCat(", \"parameters\": ", CountsText(parameters)),
-                   KeepText(segment.segment), segment.stage ? absl::StrCat(", \"stage\": ", *segment.stage) : "");
-  return entry;
-}
-
-std::string EntryText(const Entry& entry) {
-  return absl::StrCat("    {\"modules\": ", NamesOf(entry.modules), entry.settings, "},  # frees ",
-                      Thousands(entry.frees_bytes), " bytes",
-                      entry.calls > 1 ? absl::StrCat(", in each of ", entry.calls, " calls") : "", "\n");
-}
-
-// Entries of repeated blocks, that differ in a number, as one comprehension.
-std::string GroupText(const NameGroup& group, const std::vector<Entry>& entries) {
-  int64_t bytes = 0;
-  for (size_t member : group.members) bytes += entries[member].frees_bytes;
-  const Entry& first = entries[group.members.front()];
-  return absl::StrCat("    *({\"modules\": [f", Quoted(absl::StrCat(group.before, "{i}", group.after)), "]",
-                      first.settings, "}\n      for i in ", SequenceOf(group.numbers), "),  # ", group.numbers.size(),
-                      ", which free ", Thousands(bytes), " bytes\n");
-}
-
-std::string EntriesText(const std::vector<Entry>& entries) {
-  std::vector<std::string> names, kinds;
-  for (const Entry& entry : entries) {
-    const bool alone =
-        entry.modules.size() != 1 || entry.calls > 1 || entry.modules.front().find_first_of("{}") != std::string::npos;
-    names.push_back(alone ? "" : entry.modules.front());
-    kinds.push_back(entry.settings);
-  }
-  std::string text;
-  for (const NameGroup& group : GroupNames(names, kinds)) {
-    Append(text, group.numbers.empty() ? EntryText(entries[group.members.front()]) : GroupText(group, entries));
-  }
-  return text;
+  return {.modules = wrapping.segment.modules,
+          .before = offload != Offload::kNo ? absl::StrCat(", \"offload\": \"", std::string(NameOf(offload)), "\"")
+                                            : absl::StrCat(", \"preserve_rng_state\": ", preserve ? "True" : "False"),
+          .parameters = std::move(parameters),
+          .after = absl::StrCat(KeepText(segment.segment),
+                                segment.stage ? absl::StrCat(", \"stage\": ", *segment.stage) : ""),
+          .frees_bytes = segment.saves_bytes,
+          .calls = wrapping.calls};
 }
 
 struct Parts {
-  std::vector<Entry> entries;
+  std::vector<PlanEntry> entries;
   std::vector<Segment> segments;  // of the entries
   std::string left_out;           // comments
   int64_t left_out_count = 0;
@@ -236,9 +189,29 @@ std::string LeftOut(const Wrapping& wrapping, const PlannedSegment& segment) {
   const auto& names = by_module ? wrapping.segment.modules : segment.nodes;
   std::string what = names.empty() ? "" : names.front();
   if (names.size() > 1) absl::StrAppend(&what, " to ", names.back());
-  return absl::StrCat(
-      "# Not applied: ", by_module ? "" : "operators ", Comment(what), ": ", Comment(wrapping.why),
-      ".\n# Edit forward to put it in torch.utils.checkpoint.checkpoint; until then the figures above do not hold.\n");
+  return absl::StrCat("# Not applied: ", by_module ? "" : "operators ", Comment(what), ": ", Comment(wrapping.why),
+                      ".\n");
+}
+
+// KEEP, if there is one, and PLAN: a line for each row and entry, or where that is more than `most_lines` several in a
+// line and no remarks.
+std::string Tables(const Parts& parts, int64_t most_lines) {
+  const std::vector<std::string> rows = KeepRowsOf(parts.segments);
+  most_lines -= rows.empty() ? 2 : 4;  // brackets
+  std::string keep, plan;
+  for (const std::string& row : rows) absl::StrAppend(&keep, "    ", row, ",\n");
+  std::vector<std::string> items;
+  for (const EntryLine& line : EntryLines(parts.entries)) {
+    absl::StrAppend(&plan, "    ", line.item, ",  # ", line.remark, "\n");
+    items.push_back(absl::StrReplaceAll(line.item, {{"\n     ", ""}}));
+  }
+  const auto count = static_cast<int64_t>(items.size());
+  if (LinesOf(keep) + LinesOf(plan) > most_lines) {
+    const int64_t for_keep = std::min(LinesOf(keep), std::max(most_lines / 2, most_lines - count));
+    plan = InLines(items, "    ", most_lines - for_keep);
+    keep = InLines(rows, "    ", for_keep);
+  }
+  return absl::StrCat(rows.empty() ? "" : absl::StrCat("KEEP = {\n", keep, "}\n"), "PLAN = [\n", plan, "]\n\n\n");
 }
 
 // `apply_plan`, and of a step over several cards `set_up`.
@@ -271,15 +244,14 @@ absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo&
     parts.segments.push_back(segment.segment);
     parts.segments.back().modules = wrapping.segment.modules;
   }
+  if (parts.left_out_count > 0) Append(parts.left_out, kEditForwardText);
   EmittedCode code;
   code.text = absl::StrCat(Header(info, baseline, plan, made_for), parts.left_out);
   Append(code.text, UsageOf(form, made_for.spread));
   const std::string wrapper = WrapperOf(lowered);
   absl::StrAppend(&code.text, "EXPORT_WRAPPER = ", Quoted(wrapper.empty() ? "" : wrapper + "."), "\n");
   absl::StrAppend(&code.text, "SETTINGS = ", DictOf(plan.settings), "\n");
-  const std::string keep = KeepTableOf(parts.segments);
-  if (!keep.empty()) absl::StrAppend(&code.text, "KEEP = {\n", keep, "}\n");
-  absl::StrAppend(&code.text, "PLAN = [\n", EntriesText(parts.entries), "]\n\n\n");
+  code.text += Tables(parts, kMostLines - kApplyLines - LinesOf(code.text));
   Append(code.text, ApplyText(form, made_for.spread));
   if (form == CodeForm::kAlone) Append(code.text, kAppliedCode);
   if (parts.left_out_count > 0) {

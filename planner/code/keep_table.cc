@@ -65,7 +65,7 @@ std::string WordsOf(const std::vector<const KeptCall*>& kept, const std::string&
 
 }  // namespace
 
-std::string KeepTableOf(const std::vector<Segment>& segments) {
+std::vector<std::string> KeepRowsOf(const std::vector<Segment>& segments) {
   std::vector<std::string> blocks, words;
   for (const Segment& segment : segments) {
     const auto kept = KeptByBlock(segment);
@@ -78,7 +78,7 @@ std::string KeepTableOf(const std::vector<Segment>& segments) {
   }
   const std::vector<NameGroup> groups = GroupNames(blocks, words);
   std::vector<bool> done(groups.size(), false);
-  std::string table;
+  std::vector<std::string> rows;
   for (size_t i = 0; i < groups.size(); ++i) {
     if (done[i]) continue;
     const std::string& text = words[groups[i].members.front()];
@@ -88,9 +88,9 @@ std::string KeepTableOf(const std::vector<Segment>& segments) {
       names.push_back(TextOf(groups[k]));
       done[k] = true;
     }
-    absl::StrAppend(&table, "    \"", absl::StrJoin(names, " "), "\": \"", text, "\",\n");
+    rows.push_back(absl::StrCat("\"", absl::StrJoin(names, " "), "\": \"", text, "\""));
   }
-  return table;
+  return rows;
 }
 
 std::string KeepOf(const Segment& segment) {

@@ -16,8 +16,8 @@
 
 namespace onnx_mem {
 
-// The table's lines; "" where it would be empty.
-std::string KeepTableOf(const std::vector<Segment>& segments);
+// The table's rows, without indentation and commas.
+std::vector<std::string> KeepRowsOf(const std::vector<Segment>& segments);
 
 // What one segment keeps: "KEEP", of which it takes what is of its modules, and what that cannot say, calls between
 // modules and of odd names.

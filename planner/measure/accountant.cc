@@ -76,6 +76,8 @@ void Accountant::ReadBaseline() {
   const TimeEstimate time = EstimateTime(steady, clock_.card, clock_.measured);
   baseline_recompute_ns_ = time.recompute_ns;
   step_ns_ = time.step_ns - time.recompute_ns;
+  baseline_both_ = OnTwoTimelines(steady, clock_.card, clock_.measured);
+  enacted_both_ = OnTwoTimelines(baseline_->program, clock_.card, clock_.measured);
   for (StepId step(0); steady.steps.contains(step); step = StepId(step.value() + 1)) {
     if (steady.steps[step].phase != Phase::kOptimizer) continue;
     const int64_t live = baseline_figures_->timeline.live_bytes[static_cast<size_t>(step.value())];
@@ -106,7 +108,9 @@ absl::StatusOr<Enacted> Accountant::Enact(const std::vector<Segment>& segments) 
   ++work_;
   Run run = workload_.run;
   run.segments.insert(run.segments.end(), segments.begin(), segments.end());
-  return enact_ ? enact_(run) : EnactLowered(*lowered_, run);
+  if (enact_) return enact_(run);
+  if (!modules_) modules_.emplace(lowered_->graph);
+  return EnactLowered(*lowered_, run, &*modules_);
 }
 
 int64_t Accountant::PeakOf(const MemoryProgram& program) const {
@@ -221,6 +225,12 @@ Measured Accountant::CostsOf(const Enacted& enacted) const {
   measured.time_slowdown = share(AddedNs(time), static_cast<double>(step_ns_));
   measured.flops_slowdown = share(measured.recompute_flops, StepFlops());
   measured.slowdown = cost_line_ == CostLine::kTime ? measured.time_slowdown : measured.flops_slowdown;
+  // The optimizer's own steps are those of the baseline.
+  const TwoTimelines both = OnTwoTimelines(enacted.program, clock_.card, clock_.measured);
+  measured.cpu_ns = baseline_both_.cpu_ns + both.cpu_ns - enacted_both_.cpu_ns;
+  measured.gpu_ns = baseline_both_.gpu_ns + both.gpu_ns - enacted_both_.gpu_ns;
+  const int64_t wall_ns = std::max(measured.cpu_ns, measured.gpu_ns);
+  measured.wall_slowdown = share(wall_ns - baseline_both_.wall_ns(), static_cast<double>(baseline_both_.wall_ns()));
   return measured;
 }
 

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/analysis/enact.h"
+#include "analyzer/devices/two_timelines.h"
 #include "planner/measure/candidates.h"
 #include "planner/measure/plan.h"
 
@@ -114,7 +115,8 @@ class Accountant {
   }
 
   Shared<Lowered> lowered_;
-  EnactRun enact_;  // unset: EnactLowered of `lowered_`
+  EnactRun enact_;                      // unset: EnactLowered of `lowered_`
+  std::optional<ModuleNodes> modules_;  // of `lowered_`, once something is enacted
   Workload workload_;
   Shared<Enacted> baseline_;
   Shared<RunFigures> baseline_figures_;
@@ -129,7 +131,9 @@ class Accountant {
   Clock clock_;
   CostLine cost_line_ = CostLine::kFlops;
   int64_t baseline_recompute_ns_ = 0;
-  int64_t step_ns_ = 0;  // of the baseline, without what its own checkpoints recompute
+  TwoTimelines baseline_both_;  // of the steady step
+  TwoTimelines enacted_both_;   // of what was enacted of it
+  int64_t step_ns_ = 0;         // of the baseline, without what its own checkpoints recompute
 };
 
 }  // namespace onnx_mem

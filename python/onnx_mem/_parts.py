@@ -215,6 +215,13 @@ class LiveTensor(TypedDict):
     file_name: str | None
 
 
+class LargestSize(TypedDict, total=False):
+    """The largest size along `over` within the budget: with the chosen plan, and without a plan. Empty without `over`."""
+    over: str
+    size: int
+    without_plan: int
+
+
 class Baseline(TypedDict):
     """The step without a plan."""
     peak_bytes: int
@@ -222,6 +229,8 @@ class Baseline(TypedDict):
     device_bytes: int
     forward_flops: int
     backward_flops: int
+    cpu_ns: int
+    gpu_ns: int
 
 
 class _Segment(TypedDict):
@@ -266,6 +275,9 @@ class PlanRow(TypedDict):
     offload_ns: int
     host_bytes: int
     time_slowdown: float
+    cpu_ns: int
+    gpu_ns: int
+    wall_slowdown: float
     dominated: bool
     settings: dict[str, str]
     segments: list[Segment]

@@ -19,6 +19,7 @@ from ._parts import (
     Diagnostic,
     FileTensor,
     FitPart,
+    LargestSize,
     Flops,
     Gpu,
     Layer,
@@ -200,6 +201,7 @@ class Plan(Answer):
       gpus: each with the step "as_it_is" and "planned".
       layout: of a step over several cards, such as "fsdp 8"; bytes are those of `rank`, segments lie inside `units`
         or `stages`.
+      largest_size: with `over`: up to which length the budget has room.
     """
     status: str | None = None
     verdict: Verdict | None = None
@@ -212,6 +214,7 @@ class Plan(Answer):
     rank: str | None = None
     units: list[str] = _list()
     stages: list[PlanStage] = _list()
+    largest_size: LargestSize = _dict()
     received_bytes: int | None = None
     received_with_plan_bytes: int | None = None
     chosen: int | None = None
@@ -252,7 +255,8 @@ class Fit(FitFigures, Answer):
       over: what is varied: "batch" or "length".
       size: of the question, along that.
       ways: what makes the batch fit, cheapest first; together: several changes at once, fastest first.
-      ranks: whose figures they are, where fit chose among ranks_among; ways_ranks: with so many the ways fit.
+      ranks: whose figures they are, where fit chose among ranks_among, of which it tried ranks_tried; ways_ranks: with
+        so many the ways fit.
     """
     fits: bool | None = None
     verdict: Verdict | None = None
@@ -268,6 +272,7 @@ class Fit(FitFigures, Answer):
     together: list[Together] = _list()
     ranks: int | None = None
     ranks_among: list[int] | None = None
+    ranks_tried: list[int] | None = None
     ways_ranks: int | None = None
 
     __str__ = Answer.__str__

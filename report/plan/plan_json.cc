@@ -83,7 +83,9 @@ void WriteBaseline(JsonWriter& json, const PlanAnswer& answer) {
                {"first_step_peak_bytes", answer.baseline.first_step_peak_bytes},
                {"device_bytes", answer.baseline.device_bytes},
                {"forward_flops", answer.baseline_forward_flops},
-               {"backward_flops", answer.baseline_backward_flops}},
+               {"backward_flops", answer.baseline_backward_flops},
+               {"cpu_ns", answer.baseline.cpu_ns},
+               {"gpu_ns", answer.baseline.gpu_ns}},
               Layout::kLines);
 }
 
@@ -178,6 +180,10 @@ void WriteOffers(JsonWriter& json, const PlanPart& part) {
     json.Key("batch").Int(part.smaller_batch->batch);
     WritePlanIfAny(json, "plan", part.smaller_batch->plan, granularity);
     json.EndObject();
+  }
+  if (const auto& largest = part.largest_size) {
+    json.Key("largest_size")
+        .Object({{"over", largest->over}, {"size", largest->size}, {"without_plan", largest->without_plan}});
   }
   if (const auto& largest = part.largest_batch) {
     json.Key("largest_batch")

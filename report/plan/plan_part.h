@@ -16,11 +16,20 @@
 
 namespace onnx_mem {
 
+// Along a size of the inputs: the largest that the budget has room for, others as in the question. 0: not even the
+// smallest.
+struct LargestSize {
+  std::string over;  // its name
+  int64_t size = 0;  // with the chosen plan
+  int64_t without_plan = 0;
+};
+
 struct PlanPart {
   PlanRequest request;
   PlanAnswer answer;
   std::vector<int64_t> live_bytes;  // per step of the whole training step, with the chosen plan; empty without one
   std::optional<LargestBatch> largest_batch;
+  std::optional<LargestSize> largest_size;
   std::optional<SmallerBatch> smaller_batch;  // without a plan for the one requested
   // What the plan was held against, its budget first: what the step needs there as it is, and with the chosen plan
   // (where there is none: with the one that needs least).

@@ -60,10 +60,32 @@ std::string ChosenText(const PlanPart& part, const Screen& screen) {
                       price, "\n");
 }
 
+// "The CPU bounds the step: 41.0 ms of calls with the plan and 24.0 ms without, 12.0 ms and 11.0 ms on the GPU; by the
+// longer of both +70.8 % time".
+std::string CpuBoundText(const PlanPart& part, const Screen& screen) {
+  const ModulePlan* plan = Chosen(part.answer);
+  if (plan == nullptr || plan->segments.empty() || plan->measured.cpu_ns <= plan->measured.gpu_ns) return "";
+  const Measured &with = plan->measured, &without = part.answer.baseline;
+  return Sentence(absl::StrFormat("The CPU bounds the step: %s of calls with the plan and %s without, %s and %s on the "
+                                  "GPU; by the longer of both %+.1f %% time",
+                                  ShortTime(with.cpu_ns), ShortTime(without.cpu_ns), ShortTime(with.gpu_ns),
+                                  ShortTime(without.gpu_ns), 100 * with.wall_slowdown),
+                  screen);
+}
+
+// "With the plan the budget has room for seq up to 640, without it up to 512".
+std::string LargestSizeText(const PlanPart& part, const Screen& screen) {
+  if (!part.largest_size) return "";
+  const LargestSize& largest = *part.largest_size;
+  return Sentence(absl::StrFormat("With the plan the budget has room for %s up to %d, without it up to %d",
+                                  largest.over, largest.size, largest.without_plan),
+                  screen);
+}
+
 // The chosen plan, and below it what would be cheaper: with another setting, on a card of the budget's size.
 std::string AnswerText(const PlanPart& part, const Screen& screen) {
-  return ChosenText(part, screen) + RanksText(part, screen) + NeedsText(part, screen) + SettingText(part, screen) +
-         CardText(part, screen);
+  return ChosenText(part, screen) + LargestSizeText(part, screen) + CpuBoundText(part, screen) +
+         RanksText(part, screen) + NeedsText(part, screen) + SettingText(part, screen) + CardText(part, screen);
 }
 
 // Rows of the curve to show: the first, the last, the chosen one, and the rest evenly; plans of custom that are beaten

@@ -100,6 +100,8 @@ def check_case(program, model, words, allocator, budget, folder):
     same("segments of --emit json", ends_of(json.loads(text))[0], segments)
     if by_module:
         same("segments of --emit pytorch", in_code(code)[0], segments)
+    if "def set_up" not in code:
+        same("lines of --emit pytorch, at most 30", min(30, code.count("\n")), code.count("\n"))
     for what, said in (("screen", needs), ("page", page_needs), ("--emit json", json.loads(text)["settings"]),
                        ("--emit pytorch", in_code(code)[1])):
         same(f"settings of {what}", said, settings)

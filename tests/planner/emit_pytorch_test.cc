@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "tests/graph_text.h"
 
 namespace onnx_mem {
@@ -100,7 +101,37 @@ TEST(EmitPytorch, ImportsThePackageInFewLines) {
   const std::string text = Emit(lowered, PlanOf({{"0", "1"}, {"2"}}), CodeForm::kImports).text;
   EXPECT_TRUE(absl::StrContains(text, "\nimport onnx_mem\n"));
   EXPECT_TRUE(absl::StrContains(text, "return onnx_mem.checkpoint(model, {\"segments\": PLAN, "));
-  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 31);
+  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 30);
+}
+
+// Entries and rows of the table that have no pattern in common.
+TEST(EmitPytorch, ManySegmentsAreThirtyLinesToo) {
+  std::string weights, calls;
+  std::vector<std::string> names;
+  std::vector<std::vector<std::string>> segments;
+  constexpr int kLayers = 40;
+  for (int i = 0; i < kLayers; ++i) {
+    absl::StrAppend(&weights, i == 0 ? "" : ", ", "float[8,8] w", i, " = [\"location\": \"none\"]");
+    absl::StrAppend(&calls, i + 1 == kLayers ? "y" : absl::StrCat("t", i + 1), " = MatMul (",
+                    i == 0 ? "x" : absl::StrCat("t", i), ", w", i, ") ");
+    segments.push_back({std::string(static_cast<size_t>(i / 20 + 1), static_cast<char>('a' + i % 20))});
+    names.push_back(absl::StrCat("/", segments.back().front(), "/MatMul"));
+  }
+  Graph graph = ParseGraph(absl::StrCat("m (float[4,8] x) => (float[4,8] y) <", weights, "> { ", calls, "}"));
+  for (int i = 0; i < kLayers; ++i) graph.nodes[NodeId(i)].name = names[static_cast<size_t>(i)];
+  const absl::StatusOr<Lowered> lowered = Prepare(graph, onnx_mem::Run{});
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  ModulePlan plan = PlanOf(segments);
+  for (size_t i = 0; i < plan.segments.size(); i += 2) {
+    Segment& segment = plan.segments[i].segment;
+    segment.keep_calls = {{{segment.modules.front(), "aten.mm.default", static_cast<int32_t>(i)}, {0}}};
+  }
+  const std::string text = Emit(*lowered, plan, CodeForm::kImports).text;
+  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 30) << text;
+  for (const auto& segment : segments) {
+    EXPECT_TRUE(absl::StrContains(text, absl::StrCat("{\"modules\": [\"", segment.front(), "\"]"))) << text;
+  }
+  EXPECT_TRUE(absl::StrContains(text, "\"b\": \"mm#0\"") || absl::StrContains(text, "\"a\": \"mm\"")) << text;
 }
 
 TEST(EmitPytorch, WhatOnlyAnEditCanWrapIsLeftOutAndSaid) {

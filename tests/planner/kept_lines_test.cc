@@ -34,7 +34,7 @@ TEST(KeptLinesOf, BlocksThatKeepTheSameAreOneLine) {
             (Lines{{"h.{0..2}", "addmm[mlp.fc] add#0,1"}, {"h.3", "flash_attention[attn] mul[act]#3"}}));
 }
 
-TEST(KeepTableOf, BlocksOfAllSegmentsThatKeepTheSameAreOneLine) {
+TEST(KeepRowsOf, BlocksOfAllSegmentsThatKeepTheSameAreOneLine) {
   Segment one{.modules = {"h.0", "h.1", "h.3"}, .nodes = {}}, other{.modules = {"h.2", "odd name"}, .nodes = {}};
   for (const std::string block : {"h.0", "h.1"}) one.keep_calls.push_back(Kept(block + ".fc", "aten.mm.default", 0));
   one.keep_calls.push_back(Kept("h.3", "aten.add.Tensor", 0));
@@ -42,7 +42,8 @@ TEST(KeepTableOf, BlocksOfAllSegmentsThatKeepTheSameAreOneLine) {
   one.keep_calls.push_back(Kept("", "aten.add.Tensor", 7));
   other.keep_calls.push_back(Kept("h.2.fc", "aten.mm.default", 0));
   other.keep_calls.push_back(Kept("odd name.fc", "aten.mm.default", 0));
-  EXPECT_EQ(KeepTableOf({one, other}), "    \"h.{0..2}\": \"fc:mm\",\n    \"h.3\": \"add.Tensor#0,1\",\n");
+  EXPECT_EQ(KeepRowsOf({one, other}),
+            (std::vector<std::string>{"\"h.{0..2}\": \"fc:mm\"", "\"h.3\": \"add.Tensor#0,1\""}));
   EXPECT_EQ(KeepOf(one), "{**KEEP, \"aten.add.Tensor#7\": [0]}");
   EXPECT_EQ(KeepOf(other), "{**KEEP, \"odd name.fc:aten.mm.default#0\": [0]}");
   EXPECT_EQ(NamesOf({"drop", "h.0", "h.1", "h.2"}), "[\"drop\", \"h.{0..2}\"]");

@@ -58,6 +58,13 @@ class Recorder {
   // The current step waits until what `step` began to move is there.
   void WaitFor(StepId step) { program_.steps[current_step()].waits_for = step; }
 
+  // A segment that keeps calls has made so many, in its first or its second run.
+  void AddModeCalls(int32_t calls, bool again) {
+    if (program_.steps.empty()) return;
+    Step& step = program_.steps[current_step()];
+    (again ? step.second_mode_calls : step.first_mode_calls) += calls;
+  }
+
   // A dense buffer of the current step; its category follows from the phase.
   std::shared_ptr<Storage> Allocate(int64_t bytes, const Dims& dims, DType dtype) {
     const int64_t taken = muted_ ? 0 : bytes;

@@ -76,6 +76,7 @@ void SelectedCalls::AddOutput(int output, const TensorRef& t) {
 
 absl::Status SelectedCalls::Finish() {
   const RegionCalls& region = calls_.region();
+  m_.recorder().AddModeCalls(static_cast<int32_t>(region.calls.size()), /*again=*/false);
   kept_by_name_.resize(region.calls.size(), false);
   states_.assign(region.calls.size(), CallState::kAgain);
   if (!range_.by_call()) {
@@ -98,6 +99,11 @@ absl::Status SelectedCalls::Finish() {
   }
   const std::string wrong = WrongReadIn(region, kept.outputs, states_);
   return wrong.empty() ? absl::OkStatus() : BadPlan(wrong);
+}
+
+void SelectedCalls::StartAgain() {
+  again_ = true;
+  m_.recorder().AddModeCalls(static_cast<int32_t>(calls_.region().calls.size()), /*again=*/true);
 }
 
 TensorRef SelectedCalls::TakeKept(int output) {

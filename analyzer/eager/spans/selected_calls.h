@@ -41,7 +41,7 @@ class SelectedCalls {
   absl::Status Finish();
 
   // The second run.
-  void StartAgain() { again_ = true; }
+  void StartAgain();
   TensorRef TakeKept(int output);
 
  private:

@@ -139,6 +139,39 @@ TEST_P(MeasuredCalls, SkipWhatNothingReads) {
   }
 }
 
+// Python code of the segment sees each of its calls, in the first run and in the second: time of the CPU.
+TEST(CallsOfAPlan, AreCountedInBothRuns) {
+  const absl::StatusOr<ModelFile> file = ModelFile::Open(kCalls + "in_place.eager");
+  ASSERT_TRUE(file.ok()) << file.status();
+  Study study(*file);
+  onnx_mem::Run run;
+  run.training = true;
+  const auto lowered = study.Lower({}, run);
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  const absl::StatusOr<StepTrace> trace = TraceStep(**lowered, run);
+  ASSERT_TRUE(trace.ok()) << trace.status();
+  const auto seen = [&](const Segment& segment) {
+    run.segments = {segment};
+    const absl::StatusOr<Enacted> enacted = EnactLowered(**lowered, run);
+    EXPECT_TRUE(enacted.ok()) << enacted.status();
+    std::pair<int32_t, int32_t> calls;
+    for (const Step& step : enacted->program.steps) {
+      calls.first += step.first_mode_calls;
+      calls.second += step.second_mode_calls;
+    }
+    return calls;
+  };
+  EXPECT_EQ(seen({.modules = {"blocks.1"}, .nodes = {}}), std::pair(0, 0));
+  const Segment keeps{
+      .modules = {"blocks.1"}, .nodes = {}, .keep_calls = {*ParseKeptCall("blocks.1.0:aten.convolution.default#0")}};
+  const auto ranges = RangesOf((*lowered)->graph, ModuleNodes((*lowered)->graph), keeps);
+  ASSERT_TRUE(ranges.ok()) << ranges.status();
+  const auto calls =
+      static_cast<int32_t>(PartOf(trace->calls, ranges->front().first, ranges->front().last).calls.size());
+  EXPECT_GE(calls, 4);
+  EXPECT_EQ(seen(keeps), std::pair(calls, calls));
+}
+
 TEST(CallsOfAPlan, ThatAreNotThereAreRefused) {
   const auto refusal = [](const std::string& keep, const std::string& skip) {
     Workload workload;
