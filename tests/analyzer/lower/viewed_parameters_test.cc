@@ -46,7 +46,8 @@ TEST(ViewedParameters, OneThatALoopReadsIsOne) {
   const std::string dump = Lowered(Loop(), "cell.weight");
   EXPECT_EQ(Count(dump, "parameter "), 1) << dump;
   EXPECT_TRUE(Has(dump, "parameter cell.weight")) << dump;
-  EXPECT_EQ(Count(dump, "(cell.weight) -> "), 3) << "turned in each step\n" << dump;
+  EXPECT_EQ(Count(dump, ", cell.weight) -> "), 3) << dump;
+  EXPECT_EQ(Count(dump, "linear("), 3) << "its transpose is the parameter of a linear\n" << dump;
 }
 
 TEST(ViewedParameters, TheSignatureMustHaveTheAttributeOfTheLine) {
