@@ -59,6 +59,14 @@ struct Part {
 inline constexpr std::string_view kTrainingPart = "training";
 inline constexpr std::string_view kInferencePart = "inference";
 
+struct Analysis;
+
+// One rank of a step over several cards; null: the rank of the analysis that it stands in.
+struct RankAnalysis {
+  std::string name;  // "rank 7 of 8"
+  std::shared_ptr<const Analysis> analysis;
+};
+
 // Its PassFigures are those of training; of inference alone it has the FLOPs.
 struct Analysis : PassFigures {
   ModelInfo info;
@@ -67,9 +75,10 @@ struct Analysis : PassFigures {
   int64_t parameter_bytes = 0;
   int64_t buffer_bytes = 0;
   int64_t batch = 1;
-  std::string rank;               // whose figures a training step over several cards has; "": one card's
-  std::vector<Part> parts;        // in the order of every form; the first one answers
-  bool batch_statistics = false;  // some layer normalizes over the batch
+  std::string rank;                 // whose figures a training step over several cards has; "": one card's
+  std::vector<RankAnalysis> ranks;  // of such a step, the one that it is of first: with Study::AddRanks
+  std::vector<Part> parts;          // in the order of every form; the first one answers
+  bool batch_statistics = false;    // some layer normalizes over the batch
   std::shared_ptr<const Graph> graph =
       std::make_shared<const Graph>();  // as imported: the file's tensors with their shapes
   std::vector<Diagnostic> diagnostics;

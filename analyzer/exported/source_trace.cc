@@ -62,6 +62,17 @@ const SourceLines& SourceTraceReader::Read(const FrameworkNode& node) {
   return it->second.size() == node.calls.size() + 1 ? it->second : kNone;
 }
 
+std::string_view InnermostLineOf(const AnyNode& node) {
+  if (node.source_trace == nullptr) return {};
+  absl::string_view text = *node.source_trace;
+  const size_t frame = text.rfind(kFrameStart);
+  const size_t end = frame == absl::string_view::npos ? frame : text.find('\n', frame);
+  if (end == absl::string_view::npos) return {};
+  text.remove_prefix(end + 1);
+  text = absl::StripAsciiWhitespace(text.substr(0, text.find('\n')));
+  return {text.data(), text.size()};
+}
+
 bool TraceHas(const FrameworkNode& node, std::string_view text) {
   return node.source_trace != nullptr && node.source_trace->find(text) != std::string::npos;
 }

@@ -53,6 +53,9 @@ inline void KeepSourceTrace(const AnyNode& from, AnyNode& to) {
   if (from.source_trace != nullptr) to.source_trace = from.source_trace;
 }
 
+// The line that the innermost function of the trace stands on, without its indentation; "" where it is not known.
+std::string_view InnermostLineOf(const AnyNode& node);
+
 // Whether the trace of `node` contains `text`.
 bool TraceHas(const FrameworkNode& node, std::string_view text);
 

@@ -97,6 +97,18 @@ const SignatureEntry* ProgramSignature::Find(const Index& index, std::string_vie
   return it == index.end() ? nullptr : &entries_[it->second];
 }
 
+std::vector<std::string> ArgumentsAndListed(const FxCall& call) {
+  std::vector<std::string> arguments;
+  for (const std::string& arg : call.args) {
+    if (!absl::StartsWith(arg, "[")) {
+      arguments.push_back(arg);
+      continue;
+    }
+    for (std::string& listed : Parts(InBrackets(View(arg).substr(1)))) arguments.push_back(std::move(listed));
+  }
+  return arguments;
+}
+
 FxCall ParseFxCall(std::string_view text) {
   FxCall call;
   const absl::string_view view = View(text);

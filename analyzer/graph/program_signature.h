@@ -66,6 +66,9 @@ struct FxCall {
   std::vector<std::string> kwargs;  // "approximate = tanh"
 };
 
+// The arguments, those of lists one by one: "x", "[%h, %c]" -> "x", "h", "c".
+std::vector<std::string> ArgumentsAndListed(const FxCall& call);
+
 // Without a name where `text` has another form.
 FxCall ParseFxCall(std::string_view text);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -84,13 +85,27 @@ absl::StatusOr<Enacted> EnactStage(const StageGraph& stage, const Run& run) {
   return stage.is_last ? EnactLowered(stage.lowered, run) : EnactSendingStage(stage.lowered, run);
 }
 
-absl::StatusOr<Enacted> EnactRankOfStage(const StageGraph& stage, const Run& run, const PipelineLayout& layout,
-                                         int64_t rank) {
-  StageProgram program{.enacted = {}, .received = stage.received, .is_last = stage.is_last};
-  ASSIGN_OR_RETURN(program.enacted, EnactStage(stage, run));
-  ASSIGN_OR_RETURN(const LocalStep step, StepOfRank({&program}, layout, rank));
-  program.enacted.program = *step.program;
-  return std::move(program.enacted);
+absl::StatusOr<Enacted> EnactRankOfStages(const std::vector<StageRun>& stages, const PipelineLayout& layout,
+                                          int64_t rank) {
+  std::vector<StageProgram> programs;
+  for (const auto& [stage, run] : stages) {
+    programs.push_back({.enacted = {}, .received = stage->received, .is_last = stage->is_last});
+    ASSIGN_OR_RETURN(programs.back().enacted, EnactStage(*stage, run));
+  }
+  std::vector<const StageProgram*> own;
+  for (const StageProgram& program : programs) own.push_back(&program);
+  ASSIGN_OR_RETURN(const LocalStep step, StepOfRank(own, layout, rank));
+  Enacted all = std::move(programs.front().enacted);
+  for (size_t i = 1; i < programs.size(); ++i) {
+    Enacted& more = programs[i].enacted;
+    std::move(more.parameters.begin(), more.parameters.end(), std::back_inserter(all.parameters));
+    all.forward_flops += more.forward_flops;
+    all.backward_flops += more.backward_flops;
+    all.recompute_flops += more.recompute_flops;
+    all.host_peak_bytes += more.host_peak_bytes;
+  }
+  all.program = *step.program;
+  return all;
 }
 
 absl::StatusOr<LocalStep> PipelineStep(const Lowered& lowered, const Enacted& whole, const Run& run,

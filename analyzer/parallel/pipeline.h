@@ -27,9 +27,16 @@ Run RunOfStage(const StageGraph& stage, const Lowered& whole, Run run);
 // A stage enacted for one micro-batch; `run`: RunOfStage's, with segments of this stage.
 absl::StatusOr<Enacted> EnactStage(const StageGraph& stage, const Run& run);
 
-// The same with the step of its rank as the program, all micro-batches in turns: of a pipeline with one stage per rank.
-absl::StatusOr<Enacted> EnactRankOfStage(const StageGraph& stage, const Run& run, const PipelineLayout& layout,
-                                         int64_t rank);
+// A stage, which outlives this, and its run: RunOfStage's, with segments of it.
+struct StageRun {
+  const StageGraph* stage = nullptr;
+  Run run;
+};
+
+// All stages of a rank, first first, with the rank's step as the program, all micro-batches in turns. Parameters, FLOPs
+// and bytes on the host are those of all of them together, the rest is of the first.
+absl::StatusOr<Enacted> EnactRankOfStages(const std::vector<StageRun>& stages, const PipelineLayout& layout,
+                                          int64_t rank);
 
 // `lowered`: of one micro-batch; `whole`: the same enacted. Without a rank in `layout` it is the one that needs most
 // with `optimizer`. Errors (usage): those of a cut and of a schedule, a rank there is not.

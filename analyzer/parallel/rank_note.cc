@@ -41,6 +41,15 @@ std::string RankText(const LocalStep& step, const RankLayout& layout) {
   return absl::StrCat("rank ", step.rank, " of ", ranks, layout.rank ? "" : ", which needs most", others);
 }
 
+std::string RankName(int64_t rank, const RankLayout& layout) {
+  const PipelineLayout& pipeline = layout.pipeline;
+  if (!IsPipeline(layout)) return absl::StrCat("rank ", rank, " of ", WorldOf(layout));
+  std::vector<std::string> stages;
+  for (int64_t s = rank; s < StagesOf(pipeline); s += pipeline.ranks) stages.push_back(absl::StrCat(s));
+  return absl::StrCat("rank ", rank, ": stage", stages.size() == 1 ? " " : "s ", absl::StrJoin(stages, ", "), " of ",
+                      StagesOf(pipeline));
+}
+
 absl::StatusOr<Diagnostic> RankNote(const Enacted& enacted, const LocalStep& step, const RankLayout& layout) {
   Diagnostic note{.code = Code::kOneRank, .severity = Severity::kNote, .count = 1};
   note.message = absl::StrCat("figures are of ", RankText(step, layout));

@@ -2,6 +2,7 @@
 #ifndef ONNX_MEM_ANALYZER_PARALLEL_RANK_NOTE_H_
 #define ONNX_MEM_ANALYZER_PARALLEL_RANK_NOTE_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -14,6 +15,9 @@ namespace onnx_mem {
 
 // "rank 0 of 8, which needs most". `layout` is spread, `step` that of its rank.
 std::string RankText(const LocalStep& step, const RankLayout& layout);
+
+// For a switch between ranks: "rank 7 of 8", "rank 1: stages 1, 3 of 4".
+std::string RankName(int64_t rank, const RankLayout& layout);
 
 // Whose figures they are, what the other ranks of a pipeline need, which modules are FSDP's units, and what is not in
 // the figures.

@@ -1,5 +1,8 @@
 #include "analyzer/parallel/rank_step.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/lower/adapters/tensor_parallel.h"
 #include "analyzer/parallel/pipeline.h"
@@ -14,7 +17,12 @@ EnactedLayout EnactedPart(const Run& run, const RankLayout& layout) {
 absl::StatusOr<RankGraph> GraphOfRank(const Lowered& lowered, const EnactedLayout& part) {
   RankGraph rank{lowered, part.run};
   if (part.tensor == TensorLayout()) return rank;
-  RETURN_IF_ERROR(SplitTensors(rank.lowered, part.tensor));
+  ASSIGN_OR_RETURN(std::vector<StyledModule> modules, StyledPlanOf(lowered, part.tensor));
+  for (const StyledModule& module : modules) {
+    const bool known = std::find(rank.split.begin(), rank.split.end(), module.path) != rank.split.end();
+    if (!known) rank.split.push_back(module.path);
+  }
+  RETURN_IF_ERROR(SplitTensors(rank.lowered, part.tensor, std::move(modules)));
   if (!lowered.loss.valid()) rank.run.loss = LossOf(lowered, rank.run.loss);  // which sizes tell
   return rank;
 }
@@ -32,11 +40,8 @@ std::vector<std::string> PathsOf(const std::vector<SplitModule>& split) {
 
 absl::StatusOr<Enacted> EnactRank(const Lowered& lowered, const EnactedLayout& part) {
   if (part.tensor == TensorLayout()) return EnactLowered(lowered, part.run);
-  if (!part.run.segments.empty()) {
-    ASSIGN_OR_RETURN(const std::vector<SplitModule> split, SplitModulesOf(lowered, part.tensor));
-    RETURN_IF_ERROR(CheckHooks(part.run.segments, PathsOf(split)));
-  }
   ASSIGN_OR_RETURN(const RankGraph rank, GraphOfRank(lowered, part));
+  RETURN_IF_ERROR(CheckHooks(part.run.segments, rank.split));
   return EnactLowered(rank.lowered, rank.run);
 }
 

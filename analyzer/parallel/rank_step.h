@@ -27,6 +27,7 @@ EnactedLayout EnactedPart(const Run& run, const RankLayout& layout);
 struct RankGraph {
   Lowered lowered;
   Run run;
+  std::vector<std::string> split = {};  // modules, each once
 };
 absl::StatusOr<RankGraph> GraphOfRank(const Lowered& lowered, const EnactedLayout& part);
 

@@ -6,13 +6,15 @@
 #include "analyzer/lower/facts/generated_weights.h"
 #include "analyzer/lower/facts/merged_weights.h"
 #include "analyzer/lower/facts/training_form.h"
+#include "analyzer/lower/facts/viewed_parameters.h"
 
 namespace onnx_mem {
 
 Source SourceOf(const Graph& imported) {
   Source source;
   source.imported = &imported;
-  source.lost = FindLostTensors(imported);
+  source.named = NameViewedParameters(imported);
+  source.lost = FindLostTensors(source.graph());
   source.with_weights = StoreGeneratedWeights(source.graph());
   source.split = SplitMergedWeights(source.graph());
   const Graph& graph = source.graph();

@@ -16,6 +16,7 @@ namespace onnx_mem {
 
 struct Source {
   const Graph* imported = nullptr;
+  std::optional<Graph> named;  // with parameters in place of their views
   LostTensors lost;
   std::optional<Graph> with_weights;  // that the file generates
   std::optional<Graph> split;         // with merged weights apart again
@@ -28,7 +29,8 @@ struct Source {
   const Graph& graph() const {
     if (split) return *split;
     if (with_weights) return *with_weights;
-    return lost.graph ? *lost.graph : *imported;
+    if (lost.graph) return *lost.graph;
+    return named ? *named : *imported;
   }
 };
 

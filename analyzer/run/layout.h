@@ -82,6 +82,19 @@ inline int64_t StagesOf(const PipelineLayout& pipeline) { return pipeline.ranks 
 inline int64_t MicroBatchesOf(const PipelineLayout& pipeline) {
   return pipeline.micro_batches > 0 ? pipeline.micro_batches : StagesOf(pipeline);
 }
+// Which of a layout's numbers of ranks a question varies: those that share the batch, that split tensors, or the
+// stages.
+enum class RankAxis : uint8_t { kData, kTensor, kPipeline };
+inline int64_t RanksAlong(RankAxis axis, const RankLayout& layout) {
+  if (axis == RankAxis::kData) return layout.ranks;
+  return axis == RankAxis::kTensor ? layout.tensor.ranks : layout.pipeline.ranks;
+}
+inline void SetRanksAlong(RankAxis axis, int64_t ranks, RankLayout& layout) {
+  if (axis == RankAxis::kData) layout.ranks = ranks;
+  if (axis == RankAxis::kTensor) layout.tensor.ranks = ranks;
+  if (axis == RankAxis::kPipeline) layout.pipeline.ranks = ranks;
+}
+
 // Of one step together.
 inline int64_t WorldOf(const RankLayout& layout) {
   return layout.ranks * layout.replicas * layout.pipeline.ranks * layout.tensor.ranks;

@@ -1,4 +1,6 @@
 // What a study knows of a training step over several cards.
+#include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -46,6 +48,25 @@ absl::StatusOr<Shared<LocalStep>> Study::Local(const Workload& workload) {
   ASSIGN_OR_RETURN(LocalStep step, RankStep(*lowered, *enacted, key.run, key.layout, key.optimizer));
   if (step.program.get() == &enacted->program) step.program = {enacted, &enacted->program};
   return locals_.Keep(std::move(key), std::make_shared<const LocalStep>(std::move(step)));
+}
+
+absl::Status Study::AddRanks(const Workload& workload, Analysis& analysis) {
+  constexpr int64_t kMostDrawn = 16;
+  const RankLayout& layout = workload.layout;
+  const bool pipeline = IsPipeline(layout);
+  if (workload.mode != Mode::kTraining || layout.rank || (!IsSharded(layout) && !pipeline)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Shared<LocalStep> worst, Local(workload));
+  analysis.ranks.push_back({RankName(worst->rank, layout) + ", which needs most", nullptr});
+  const int64_t end = pipeline ? std::min(layout.pipeline.ranks, kMostDrawn) : WorldOf(layout);
+  for (int64_t rank = pipeline ? 0 : end - 1; rank < end; ++rank) {
+    if (rank == worst->rank) continue;
+    Workload other = workload;
+    other.layout.rank = rank;
+    ASSIGN_OR_RETURN(Analysis drawn, Expected(other));
+    RETURN_IF_ERROR(AddAddresses(other, drawn));
+    analysis.ranks.push_back({RankName(rank, layout), std::make_shared<const Analysis>(std::move(drawn))});
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> Study::WhoseFigures(const Workload& workload) {

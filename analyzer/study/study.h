@@ -66,6 +66,10 @@ class Study {
   // With the interval of the training peak too (peak_bounds.h), which is as dear as all the rest together.
   absl::StatusOr<Analysis> AskWithRange(const Workload& workload);
 
+  // Tells `analysis` of a training step whose worst rank answers of others, with addresses, for pictures: of all of a
+  // pipeline, of the last where shards differ. None where all ranks are alike or one is requested.
+  absl::Status AddRanks(const Workload& workload, Analysis& analysis);
+
   // Tells `analysis` of `workload` where the allocator puts every buffer, for pictures.
   absl::Status AddAddresses(const Workload& workload, Analysis& analysis);
 

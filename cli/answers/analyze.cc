@@ -68,7 +68,10 @@ absl::StatusOr<Sweep> AnalyzeBatches(Study& study, Workload workload, const Opti
   for (const std::optional<int64_t>& batch : batches) {
     workload.bindings.batch = batch;
     ASSIGN_OR_RETURN(Analysis analysis, ShowsRange(options) ? study.AskWithRange(workload) : study.Expected(workload));
-    if (batches.size() == 1 && DrawsSteps(options)) RETURN_IF_ERROR(study.AddAddresses(workload, analysis));
+    if (batches.size() == 1 && DrawsSteps(options)) {
+      RETURN_IF_ERROR(study.AddAddresses(workload, analysis));
+      RETURN_IF_ERROR(study.AddRanks(workload, analysis));
+    }
     RunSummary run = Summarize(analysis, clock);
     if (clock != nullptr) RETURN_IF_ERROR(AddTraffic(study, workload, *clock, run));
     run.with_plan = options.plan.has_value();
@@ -85,7 +88,7 @@ absl::Status AddMoreRanks(Study& study, Workload workload, const Options& option
   workload.mode = Mode::kTraining;
   workload.bindings.batch = BatchesOf(options).front();
   for (const int64_t ranks : options.more_ranks) {
-    workload.layout.ranks = ranks;
+    SetRanksAlong(options.ranks_axis, ranks, workload.layout);
     ASSIGN_OR_RETURN(const Need need, study.NeedOf(workload));
     run.by_ranks.emplace_back(ranks, need);
   }

@@ -1,35 +1,30 @@
 // The batches that fit a card, and what makes a batch fit that does not.
 #include "planner/advice/fit.h"
 
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/analysis/recorded_step.h"
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
-#include "analyzer/graph/suggest.h"
 #include "analyzer/run/work.h"
 #include "analyzer/study/axis.h"
 #include "analyzer/study/study.h"
 #include "cli/answers/advice_tables.h"
 #include "cli/answers/answers.h"
-#include "cli/answers/arena.h"
 #include "cli/answers/batch_dim.h"
 #include "cli/answers/cards.h"
+#include "cli/answers/fit_ranks.h"
 #include "cli/answers/runtime_of_file.h"
 #include "cli/answers/strict.h"
 #include "cli/answers/unmatched.h"
 #include "cli/options/option_values.h"
-#include "cli/pasted_command.h"
 #include "cli/present.h"
-#include "planner/advice/fewest_ranks.h"
-#include "planner/code/rank_setup.h"
+#include "planner/advice/arena.h"
 #include "report/analyze/report.h"
 
 namespace onnx_mem {
@@ -54,61 +49,6 @@ absl::StatusOr<Mode> ModeOfFile(Study& study, const Workload& workload) {
   return workload.mode == Mode::kBoth && IsRecordedStep(model->graph) ? Mode::kTraining : workload.mode;
 }
 
-std::vector<Mode> PartsOf(Mode mode) {
-  if (mode == Mode::kBoth) return {Mode::kTraining, Mode::kInference};
-  return {mode};
-}
-
-// What was measured of one mode over one number of ranks, for all cards on which a run needs the same.
-struct MeasuredCard {
-  Card card;
-  Mode mode;
-  int64_t ranks = 1;
-  Need requested;
-  std::optional<BatchNeeds> batches;  // unset: the file's batch is fixed
-};
-
-class CardNeeds {
- public:
-  CardNeeds(Study& study, Axis axis) : study_(study), axis_(std::move(axis)) {}
-
-  absl::StatusOr<MeasuredCard*> Of(const Card& card, const Workload& workload) {
-    for (MeasuredCard& measured : measured_) {
-      const bool same = measured.mode == workload.mode && measured.ranks == workload.layout.ranks;
-      if (same && RunsAlike(measured.card, card)) return &measured;
-    }
-    MeasuredCard measured{card, workload.mode, workload.layout.ranks, {}, std::nullopt};
-    ASSIGN_OR_RETURN(BatchNeeds batches, BatchNeeds::Create(study_, workload, axis_));
-    if (const absl::StatusOr<Need> requested = batches.At(batches.start()); requested.ok()) {
-      measured.requested = *requested;
-      measured.batches = std::move(batches);
-    } else {
-      ASSIGN_OR_RETURN(measured.requested, study_.NeedOf(workload));
-    }
-    measured_.push_back(std::move(measured));
-    return &measured_.back();
-  }
-
-  // Of a sharded step.
-  absl::StatusOr<FewestRanks> RanksOn(const Card& card, const Workload& workload, RankRange among) {
-    for (auto& [known, needs] : ranks_) {
-      if (RunsAlike(known, card)) return FindFewestRanks(needs, card.usable_bytes, among);
-    }
-    return FindFewestRanks(ranks_.emplace_back(card, RankNeeds(study_, workload)).second, card.usable_bytes, among);
-  }
-
- private:
-  Study& study_;
-  Axis axis_;
-  std::deque<MeasuredCard> measured_;
-  std::deque<std::pair<Card, RankNeeds>> ranks_;
-};
-
-// Of several numbers of ranks the fewest with which it fits, or all of them.
-int64_t RanksOf(const FewestRanks& ranks, bool strict) {
-  return (strict ? ranks.safe : ranks.expected).value_or(ranks.among.most);
-}
-
 absl::StatusOr<CardFit> FitCard(CardNeeds& needs, const Options& options, const Workload& requested,
                                 const Card& target) {
   CardFit card;
@@ -120,12 +60,12 @@ absl::StatusOr<CardFit> FitCard(CardNeeds& needs, const Options& options, const 
     workload.mode = mode;
     CardFit::Part& part = card.parts.emplace_back();
     part.name = mode == Mode::kInference ? "inference" : "training";
-    if (IsSharded(workload.layout)) {
-      ASSIGN_OR_RETURN(part.ranks, needs.RanksOn(target, workload, options.ranks_among.value_or(RankRange())));
+    if (IsSharded(workload.layout) || options.ranks_among) {
+      ASSIGN_OR_RETURN(part.ranks, needs.RanksOn(target, workload, options));
     }
     if (options.ranks_among) {
-      workload.layout.ranks = RanksOf(*part.ranks, options.strict);
-      part.over_ranks = workload.layout.ranks;
+      part.over_ranks = RanksOf(*part.ranks, options.strict);
+      SetRanksAlong(options.ranks_axis, *part.over_ranks, workload.layout);
     }
     ASSIGN_OR_RETURN(MeasuredCard* const measured, needs.Of(target, workload));
     part.need = measured->requested;
@@ -172,55 +112,6 @@ absl::StatusOr<Report> StartReport(Study& study, const Options& options, const A
   return report;
 }
 
-// What ways are wanted for.
-struct TooSmall {
-  size_t card = 0;
-  int64_t ranks = 1;
-};
-
-// The first card that is too small; where fit chose the number of ranks, the first one that wants more than the fewest,
-// with the fewest that have a plan.
-std::optional<TooSmall> FirstTooSmall(Study& study, const Workload& workload, const Options& options,
-                                      const std::vector<Card>& targets, const std::vector<CardFit>& cards) {
-  for (size_t i = 0; i < targets.size(); ++i) {
-    const CardFit::Part& part = cards[i].parts.front();
-    const bool fits = part.verdict != Verdict::kDoesNotFit;
-    if (!options.ranks_among) {
-      if (fits) continue;
-      return TooSmall{i, workload.layout.ranks};
-    }
-    RankRange below = *options.ranks_among;
-    if (fits) below.most = *part.over_ranks - 1;
-    if (below.most < below.fewest) continue;
-    const std::optional<int64_t> planned =
-        FewestRanksWithPlan(study, OnCard(workload, targets[i]), targets[i].gpu ? &*targets[i].gpu : nullptr,
-                            targets[i].usable_bytes, below);
-    if (planned || !fits) return TooSmall{i, planned.value_or(below.most)};
-  }
-  return std::nullopt;
-}
-
-// The flags of a way where fit chose the number of ranks.
-void AddRanks(const RankLayout& layout, Proposal& change) {
-  const std::string text = DataTextOf(layout);
-  const size_t space = text.find(' ');
-  change.flags.insert(change.flags.begin(), {absl::StrCat("--", text.substr(0, space)), text.substr(space + 1)});
-}
-
-// The command that prints the plan of a way.
-std::string PlanCommandOf(const Options& options, const Card& target, size_t targets, const RankLayout& layout) {
-  Proposal ranks;
-  std::string more;
-  if (layout.data != DataParallel::kNone) {
-    AddRanks(layout, ranks);
-    more = absl::StrCat(ranks.flags[0], " ", ShellWord(ranks.flags[1]));
-  }
-  if (layout.data != DataParallel::kFsdp) absl::StrAppend(&more, " --granularity module");  // calls have no flags
-  if (targets > 1 && target.gpu) absl::StrAppend(&more, " --gpu ", ShellWord(target.name));
-  if (targets > 1 && !target.gpu) absl::StrAppend(&more, " --budget ", target.usable_bytes, "B");
-  return CommandOf("plan", options, more);
-}
-
 // What makes the first card that is too small fit, in tables of `report`.
 absl::StatusOr<std::vector<FitWay>> AddWays(Study& study, Workload workload, const Axis& axis, const Options& options,
                                             const std::vector<Card>& targets, Report& report) {
@@ -232,9 +123,10 @@ absl::StatusOr<std::vector<FitWay>> AddWays(Study& study, Workload workload, con
   if (small) {
     const Card& target = targets[small->card];
     workload = OnCard(std::move(workload), target);
-    workload.layout.ranks = small->ranks;
+    workload.layout = small->layout;
     part.ways_card = small->card;
-    const AdviceRequest request{target.gpu ? &*target.gpu : nullptr, kPlanIterations};
+    AdviceRequest request{target.gpu ? &*target.gpu : nullptr, kPlanIterations};
+    if (small->plans) request.checkpoints = &*small->plans;
     ASSIGN_OR_RETURN(ways, WaysToFit(study, workload, target.usable_bytes, request, axis));
     // What is chosen together is chosen for one card.
     const bool chosen = workload.mode == Mode::kTraining && !IsSpread(workload.layout);
@@ -246,8 +138,12 @@ absl::StatusOr<std::vector<FitWay>> AddWays(Study& study, Workload workload, con
     about.spread = IsSpread(workload.layout);
     if (about.spread) about.plan_command = PlanCommandOf(options, target, targets.size(), workload.layout);
     if (options.ranks_among) {
-      part.ways_ranks = about.ranks = small->ranks;
-      for (FitWay& way : ways) AddRanks(workload.layout, way.saving.change);
+      part.ways_ranks = about.ranks = RanksAlong(options.ranks_axis, workload.layout);
+      const auto [option, ranks] = RanksOption(options, workload.layout);
+      for (FitWay& way : ways) {
+        std::vector<std::string>& flags = way.saving.change.flags;
+        flags.insert(flags.begin(), {option, ranks});
+      }
     }
   }
   report.tables.push_back(WaysTable(ways, about));
@@ -267,12 +163,13 @@ absl::StatusOr<CommandAnswer> AnswerFit(const Options& given, const OpenModels& 
   workload.bindings = WithBatchOption(study, workload.bindings);
   ASSIGN_OR_RETURN(workload.mode, ModeOfFile(study, workload));
   const Axis axis = AxisNamed(options.over);
-  ASSIGN_OR_RETURN(Report report, StartReport(study, options, axis, workload));
+  CardNeeds needs(study, axis);
+  ASSIGN_OR_RETURN(const Workload first, OverFewestRanks(needs, options, workload, targets.front()));
+  ASSIGN_OR_RETURN(Report report, StartReport(study, options, axis, first));
   if (const auto note = RuntimeNote(given, options, {file}, {""})) report.notes.push_back(*note);
   CommandAnswer answer;
   answer.warnings = WarningsAmong(report.notes);
   if (options.strict) RETURN_IF_ERROR(CheckStrict(answer.warnings));
-  CardNeeds needs(study, axis);
   std::vector<CardFit>& cards = std::get<FitPart>(report.part).cards;
   for (const Card& target : targets) {
     ASSIGN_OR_RETURN(CardFit card, FitCard(needs, options, workload, target));

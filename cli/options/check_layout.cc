@@ -1,10 +1,12 @@
 // Options -> whether what they say of several cards holds together, and for this command.
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/str_format.h"
 #include "analyzer/graph/status_macros.h"
 #include "cli/options/layout_values.h"
 #include "cli/options/option_values.h"
+#include "planner/code/rank_setup.h"
 
 namespace onnx_mem {
 namespace {
@@ -16,8 +18,14 @@ absl::Status CheckRankRange(const Options& options) {
     return UsageError("a range of ranks is about fit, which names the fewest",
                       {"try: onnx-mem fit MODEL --gpu NAME --fsdp 2..64"});
   }
-  if (!IsSharded(options.workload.layout)) {
+  const RankLayout& layout = options.workload.layout;
+  if (options.ranks_axis == RankAxis::kData && !IsSharded(layout)) {
     return UsageError("--ddp: more ranks need no less of each", {"try: onnx-mem fit MODEL --gpu NAME --fsdp 2..64"});
+  }
+  // Of these not every number is possible, so each is tried.
+  constexpr int64_t kMostTried = 256;
+  if (options.ranks_axis != RankAxis::kData && options.ranks_among->most > kMostTried) {
+    return UsageError(absl::StrFormat("a range of stages, or of ranks that split tensors, ends at %d", kMostTried));
   }
   if (options.global_batch == 0 && !options.workload.layout.rank) return absl::OkStatus();
   return UsageError("a range of ranks is about the batch of one rank and the rank that needs most",
@@ -26,6 +34,14 @@ absl::Status CheckRankRange(const Options& options) {
 
 absl::Status CheckMoreRanks(const Options& options) {
   if (options.more_ranks.empty()) return absl::OkStatus();
+  const RankLayout& layout = options.workload.layout;
+  if (options.command == "fit" && layout.replicas == 1 && options.tensor_plan.empty()) {
+    const int64_t first = RanksAlong(options.ranks_axis, layout);
+    const auto [fewest, most] = std::minmax_element(options.more_ranks.begin(), options.more_ranks.end());
+    return UsageError("fit takes a range of ranks, and names the fewest",
+                      {absl::StrFormat("try: ... %s %d..%d", RanksFlag(options.ranks_axis, layout).first,
+                                       std::min(first, *fewest), std::max(first, *most))});
+  }
   const bool one_run = options.command == "analyze" && options.batches.size() <= 1 && options.operands.size() <= 1;
   if (one_run && options.global_batch == 0 && !options.workload.layout.rank) return absl::OkStatus();
   return UsageError("several numbers of ranks are about one model, one batch of a rank and the rank that needs most",
@@ -44,13 +60,13 @@ absl::Status CheckPipeline(const Options& options) {
   if (layout.data != DataParallel::kNone || IsTensorParallel(layout)) {
     return UsageError("--pipeline together with other strategies is not worked out yet");
   }
-  if (options.command == "fit") {
-    return UsageError("fit does not vary the batch of a pipeline yet",
-                      {"way out: onnx-mem MODEL --pipeline 4 -b N --gpu NAME"});
-  }
   if (options.workload.run.accumulate > 1) {
     return UsageError("--pipeline and --accumulate: a step of a pipeline has micro-batches already",
                       {"way out: --micro-batches N without --accumulate"});
+  }
+  const bool several = options.ranks_among || !options.more_ranks.empty();
+  if (several && options.ranks_axis == RankAxis::kPipeline && !pipeline.split.empty()) {
+    return UsageError("--split names the stages of one number of ranks", {"try: without --split"});
   }
   const auto stages = static_cast<size_t>(StagesOf(pipeline));
   if (pipeline.split.empty() || pipeline.split.size() + 1 == stages) return absl::OkStatus();
@@ -78,9 +94,10 @@ absl::Status CheckGlobalBatch(const Options& options) {
 // Plans are looked for on one stage at a time.
 absl::Status CheckPlannedPipeline(const Options& options) {
   const PipelineLayout& pipeline = options.workload.layout.pipeline;
-  if (pipeline.stages_per_rank > 1) {
-    return UsageError("plans for several stages per rank are not worked out: each shares its rank with others",
-                      {absl::StrFormat("try: ... --stages-per-rank 1 --schedule 1f1b --pipeline %d", pipeline.ranks)});
+  if (pipeline.schedule == PipelineSchedule::kInterleavedZeroBubble) {
+    return UsageError(
+        "--schedule interleaved-zb has no plans: each part of a backward would run a segment's forward again",
+        {"try: ... --schedule interleaved-1f1b"});
   }
   if (options.max_batch) {
     return UsageError("--max-batch does not vary the batch of a pipeline, which is that of all micro-batches",
@@ -91,12 +108,20 @@ absl::Status CheckPlannedPipeline(const Options& options) {
                     {"try: ... --granularity module"});
 }
 
+absl::Status CheckOffload(const Options& options) {
+  const RankLayout& layout = options.workload.layout;
+  if (!options.plan_request.offload || (!IsPipeline(layout) && !IsTensorParallel(layout))) return absl::OkStatus();
+  const std::string why = IsPipeline(layout)
+                              ? "why: what leaves with one micro-batch comes back between others of the schedule"
+                              : "why: layers that are split save DTensors, which stay on the card";
+  return UsageError("--offload is about ranks that each run the whole step: --ddp, --zero1, --fsdp, --hsdp",
+                    {why, "try: without --offload --host-memory"});
+}
+
 absl::Status CheckPlannedLayout(const Options& options) {
   if (options.command != "plan") return absl::OkStatus();
   const RankLayout& layout = options.workload.layout;
-  if (options.plan_request.offload) {
-    return UsageError("--offload is about a step on one card", {"try: without --offload --host-memory"});
-  }
+  RETURN_IF_ERROR(CheckOffload(options));
   if (IsPipeline(layout)) return CheckPlannedPipeline(options);
   if (layout.data == DataParallel::kFsdp && options.plan_request.granularity == Granularity::kCall) {
     return UsageError("segments of calls cross units of FSDP", {"try: ... --granularity module"});

@@ -18,32 +18,44 @@ namespace {
 
 constexpr int64_t kMostRanks = 1 << 20;
 
-absl::StatusOr<int64_t> ParseRanks(std::string_view text, std::string_view example) {
+// A pipeline of one rank is none.
+absl::StatusOr<int64_t> ParseRanks(RankAxis axis, std::string_view text, std::string_view example) {
+  const int64_t fewest = axis == RankAxis::kPipeline ? 2 : 1;
   const absl::StatusOr<int64_t> ranks = ParseCount(text);
-  if (ranks.ok() && *ranks >= 1 && *ranks <= kMostRanks) return *ranks;
+  if (ranks.ok() && *ranks >= fewest && *ranks <= kMostRanks) return *ranks;
   return UsageError(absl::StrFormat("'%s' is no number of ranks", text), {absl::StrFormat("try: ... %s", example)});
 }
 
-// "8", "2,4,8", or "2..64", of which fit looks for the fewest.
-absl::Status SetRanks(std::string_view text, std::string_view example, Options& options) {
+// "8", "2,4,8", or "2..64", of which fit looks for the fewest. Of one axis there may be several numbers.
+absl::Status SetRanks(RankAxis axis, std::string_view text, std::string_view example, Options& options) {
   constexpr std::string_view kTo = "..";
-  options.more_ranks.clear();
-  options.ranks_among.reset();
-  if (const size_t to = text.find(kTo); to != std::string_view::npos) {
+  const size_t to = text.find(kTo);
+  const bool several = to != std::string_view::npos || text.find(',') != std::string_view::npos;
+  const bool others = options.ranks_axis != axis && (options.ranks_among || !options.more_ranks.empty());
+  if (several && others) {
+    return UsageError("several numbers of ranks are of one way to spread a step",
+                      {"way out: one number of the others"});
+  }
+  if (!others) {
+    options.more_ranks.clear();
+    options.ranks_among.reset();
+    options.ranks_axis = axis;
+  }
+  if (to != std::string_view::npos) {
     RankRange among;
-    ASSIGN_OR_RETURN(among.fewest, ParseRanks(text.substr(0, to), example));
-    ASSIGN_OR_RETURN(among.most, ParseRanks(text.substr(to + kTo.size()), example));
+    ASSIGN_OR_RETURN(among.fewest, ParseRanks(axis, text.substr(0, to), example));
+    ASSIGN_OR_RETURN(among.most, ParseRanks(axis, text.substr(to + kTo.size()), example));
     if (among.most < among.fewest) return UsageError(absl::StrFormat("'%s' holds no number of ranks", text));
     options.ranks_among = among;
-    options.workload.layout.ranks = among.most;
+    SetRanksAlong(axis, among.most, options.workload.layout);
     return absl::OkStatus();
   }
+  std::vector<int64_t> numbers;
   for (const std::string& each : std::vector<std::string>(absl::StrSplit(std::string(text), ','))) {
-    ASSIGN_OR_RETURN(const int64_t number, ParseRanks(each, example));
-    options.more_ranks.push_back(number);
+    ASSIGN_OR_RETURN(numbers.emplace_back(), ParseRanks(axis, each, example));
   }
-  options.workload.layout.ranks = options.more_ranks.front();
-  options.more_ranks.erase(options.more_ranks.begin());
+  SetRanksAlong(axis, numbers.front(), options.workload.layout);
+  if (several) options.more_ranks.assign(numbers.begin() + 1, numbers.end());
   return absl::OkStatus();
 }
 
@@ -55,7 +67,7 @@ absl::Status Choose(DataParallel data, bool replicated, std::string_view ranks, 
   if (layout.data != DataParallel::kNone && other) return UsageError("--ddp, --zero1, --fsdp and --hsdp: choose one");
   layout.data = data;
   layout.units.clear();
-  return SetRanks(ranks, example, options);
+  return SetRanks(RankAxis::kData, ranks, example, options);
 }
 
 // What stands behind the colon of `text`, if there is one.
@@ -97,7 +109,7 @@ absl::Status SetHsdp(std::string_view text, Options& options) {
                       {absl::StrFormat("try: ... %s", kExample)});
   }
   RETURN_IF_ERROR(Choose(DataParallel::kFsdp, /*replicated=*/true, mesh.substr(times + 1), kExample, options));
-  ASSIGN_OR_RETURN(options.workload.layout.replicas, ParseRanks(mesh.substr(0, times), kExample));
+  ASSIGN_OR_RETURN(options.workload.layout.replicas, ParseRanks(RankAxis::kData, mesh.substr(0, times), kExample));
   return SetFsdpUnits(text, options);
 }
 
@@ -133,11 +145,15 @@ absl::Status ReadTensorPlan(const std::string& path, TensorLayout& tensor) {
 absl::Status SetTensorParallel(std::string_view text, Options& options) {
   TensorLayout& tensor = options.workload.layout.tensor;
   const size_t colon = text.find(':');
-  ASSIGN_OR_RETURN(tensor.ranks, ParseRanks(text.substr(0, colon), "--tp 2, or --tp 2:plan.json"));
+  RETURN_IF_ERROR(SetRanks(RankAxis::kTensor, text.substr(0, colon), "--tp 2   # or --tp 2:plan.json", options));
   tensor.plan.clear();
   tensor.sequence_plan.clear();
-  if (colon == std::string_view::npos) return absl::OkStatus();
-  return ReadTensorPlan(std::string(text.substr(colon + 1)), tensor);
+  options.tensor_plan = colon == std::string_view::npos ? "" : std::string(text.substr(colon + 1));
+  return options.tensor_plan.empty() ? absl::OkStatus() : ReadTensorPlan(options.tensor_plan, tensor);
+}
+
+absl::Status SetPipeline(std::string_view text, Options& options) {
+  return SetRanks(RankAxis::kPipeline, text, "--pipeline 4", options);
 }
 
 absl::Status SetSplit(std::string_view text, Options& options) {

@@ -42,6 +42,8 @@ struct Options {
   std::vector<int64_t> batches;              // empty: the file's own, else 1
   std::vector<int64_t> more_ranks;           // --fsdp 2,4,8: those behind the first
   std::optional<RankRange> ranks_among;      // --fsdp 2..64
+  RankAxis ranks_axis = RankAxis::kData;     // whose numbers those are
+  std::string tensor_plan;                   // the file of --tp T:FILE
   int64_t global_batch = 0;                  // --global-batch: of all data-parallel ranks; 0: not given
   std::string plan_file;                     // --plan: segments to apply
   std::optional<std::vector<Segment>> plan;  // what it says, once it is read

@@ -37,7 +37,8 @@ Proposal InParts(const Situation& s, int64_t parts) {
 }  // namespace
 
 std::vector<Proposal> ProposeAccumulation(const Situation& s) {
-  if (s.workload.mode != Mode::kTraining || !CanShrink(s)) return {};
+  // A step of a pipeline has micro-batches already.
+  if (s.workload.mode != Mode::kTraining || !CanShrink(s) || IsPipeline(s.workload.layout)) return {};
   std::vector<Proposal> changes;
   // Without a budget to meet, halves; with one, all that divide the batch and keep a power of two apart.
   for (int64_t parts = 2; parts <= s.batch; parts *= 2) {
@@ -51,7 +52,10 @@ std::vector<Proposal> ProposeAccumulation(const Situation& s) {
 
 std::vector<Proposal> ProposeSmallerBatch(const Situation& s) {
   if (!CanShrink(s)) return {};
-  const int64_t half = s.batch / 2;
+  const RankLayout& layout = s.workload.layout;
+  const int64_t parts = IsPipeline(layout) ? MicroBatchesOf(layout.pipeline) : 1;
+  const int64_t half = s.batch / 2 / parts * parts;
+  if (half == 0) return {};
   Proposal change{
       absl::StrCat("batch ", half), {"-b", absl::StrCat(half)}, "fewer samples per step", Price::kTask, s.workload};
   if (s.workload.mode == Mode::kInference) change.cost = "more calls";

@@ -17,7 +17,9 @@ bool NamesModules(const ModulePlan& plan) { return !plan.segments.empty() && IsF
 // A label that leaves room for what the change costs; its flags name the modules.
 std::string ShortLabel(const ModulePlan& plan) {
   constexpr size_t kLongest = 32;
-  return plan.label.size() <= kLongest ? plan.label : absl::StrCat(plan.segments.size(), " segments");
+  return plan.label.size() <= kLongest
+             ? plan.label
+             : absl::StrCat(plan.segments.size(), plan.segments.size() == 1 ? " segment" : " segments");
 }
 
 Proposal ChangeOf(const ModulePlan& plan, const PlanRequest& request, const Situation& s) {
@@ -53,10 +55,10 @@ PlanRequest RequestFor(const Situation& s) {
 }  // namespace
 
 std::vector<Proposal> ProposeCheckpoints(const Situation& s) {
+  if (s.checkpoints != nullptr) return *s.checkpoints;
   const Run& run = s.workload.run;
   const bool checkpointed = !run.segments.empty() || !run.checkpointed.empty();
   if (s.workload.mode != Mode::kTraining || s.plan_iterations == 0 || checkpointed) return {};
-  if (IsPipeline(s.workload.layout)) return {};
   const PlanRequest request = RequestFor(s);
   const absl::StatusOr<PlanAnswer> answer = PlanModel(s.study, s.workload, request);
   if (!answer.ok()) return {};

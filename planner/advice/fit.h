@@ -47,7 +47,7 @@ class BatchNeeds {
   static absl::StatusOr<BatchNeeds> Create(Study& study, const Workload& workload, const Axis& axis = {});
 
   int64_t start() const { return start_; }  // the workload's own batch, where searches begin
-  SizeGrid grid() const { return GridAlong(axis_, *model_); }
+  SizeGrid grid() const;                    // the batch of a pipeline is that of all its micro-batches
 
   // The expected figure alone, which costs a fraction of all three. Errors: those of Analyze.
   absl::StatusOr<int64_t> ExpectedAt(int64_t batch);

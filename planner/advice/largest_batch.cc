@@ -31,6 +31,13 @@ absl::StatusOr<BatchNeeds> BatchNeeds::Create(Study& study, const Workload& work
   return BatchNeeds(study, workload, axis, std::move(model));
 }
 
+SizeGrid BatchNeeds::grid() const {
+  const RankLayout& layout = workload_.layout;
+  if (!axis_.length.empty() || !IsPipeline(layout)) return GridAlong(axis_, *model_);
+  const int64_t micro_batches = MicroBatchesOf(layout.pipeline);
+  return {.first = micro_batches, .step = micro_batches};
+}
+
 Workload BatchNeeds::WorkloadAt(int64_t size) const {
   Workload workload = workload_;
   workload.bindings = WithSize(axis_, workload_.bindings, *model_, start_, size);

@@ -24,6 +24,8 @@ struct AdviceRequest {
   // Who shows only the best way for each of so many prices, cheapest first, need not wait for the rest: once as many
   // have a way, dearer ones are not measured, and other tasks never. 0: all are.
   size_t prices = 0;
+  // What ProposeCheckpoints proposes for the run as it is, where that is known: its search is the dearest of all.
+  const std::vector<Proposal>* checkpoints = nullptr;
 };
 
 // Measures `change` against `now`, the run without it. Errors: those of Analyze, and FailedPrecondition where the

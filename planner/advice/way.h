@@ -56,6 +56,7 @@ struct Situation {
   std::optional<int64_t> budget_bytes = {};  // on the device; unset: as little as is worth it
   // Enactments that a search for checkpoint plans may take; 0: no search. One for ranks takes what onnx-mem plan does.
   int64_t plan_iterations = 0;
+  const std::vector<Proposal>* checkpoints = nullptr;  // of this run, where they are known
 };
 
 // `workload` as `study` has it.
@@ -90,6 +91,9 @@ std::vector<Proposal> ProposeBucketView(const Situation& situation);
 std::vector<Proposal> ProposeShards(const Situation& situation);
 std::vector<Proposal> ProposeReshard(const Situation& situation);
 std::vector<Proposal> ProposeFsdpOffload(const Situation& situation);
+std::vector<Proposal> ProposeNoOutputs(const Situation& situation);
+std::vector<Proposal> ProposeOneForwardOneBackward(const Situation& situation);
+std::vector<Proposal> ProposeMicroBatches(const Situation& situation);
 std::vector<Proposal> ProposeSmallerBatch(const Situation& situation);
 
 }  // namespace onnx_mem

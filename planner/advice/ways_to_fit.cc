@@ -48,6 +48,7 @@ class Ways {
     situation->card = request_.card;
     situation->budget_bytes = limit_bytes_;
     situation->plan_iterations = request_.plan_iterations;
+    if (&workload == &workload_) situation->checkpoints = request_.checkpoints;
     return row.propose(*situation);
   }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_join.h"
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/parallel/pipeline.h"
@@ -17,19 +18,62 @@
 namespace onnx_mem {
 namespace {
 
-// The accountant of a rank, which holds what it enacts. A stage that sends has no loss; what stands for one gives every
-// output a gradient, as the next stage does.
-absl::StatusOr<Accountant> AccountantOf(const std::shared_ptr<const CutPipeline>& cut, int64_t rank,
-                                        const Lowered& whole, const Workload& workload, const PlanRequest& request) {
-  const std::shared_ptr<const StageGraph> stage(cut, &cut->stages[static_cast<size_t>(rank)]);
-  Workload own = workload;
+// What is cut, and what the whole is planned for.
+struct CutModel {
+  std::shared_ptr<const CutPipeline> pipeline;
+  const Lowered& whole;
+  const Workload& workload;
+  const PlanRequest& request;
+};
+
+// The stages of a rank as they are without a plan. One that sends has no loss; what stands for one gives every output a
+// gradient, as the next stage does.
+std::vector<StageRun> StagesOfRank(const CutModel& cut, int64_t rank) {
+  std::vector<StageRun> stages;
+  for (int64_t s = rank; s < StagesOf(cut.workload.layout.pipeline); s += cut.workload.layout.pipeline.ranks) {
+    const StageGraph& stage = cut.pipeline->stages[static_cast<size_t>(s)];
+    stages.push_back({&stage, RunOfStage(stage, cut.whole, cut.workload.run)});
+    if (!stage.is_last) stages.back().run.loss = LossKind::kMean;
+  }
+  return stages;
+}
+
+// The accountant of a rank that searches among the nodes of one of its stages; it holds what it enacts.
+absl::StatusOr<Accountant> AccountantOf(const CutModel& cut, const std::vector<StageRun>& stages, size_t which,
+                                        int64_t rank) {
+  Workload own = cut.workload;
   own.layout.rank = rank;
-  own.run = RunOfStage(*stage, whole, workload.run);
-  if (!stage->is_last) own.run.loss = LossKind::kMean;
-  const auto enact = [stage, pipeline = workload.layout.pipeline, rank](const Run& run) {
-    return EnactRankOfStage(*stage, run, pipeline, rank);
+  own.run = stages[which].run;
+  const auto enact = [pipeline = cut.pipeline, stages, which, layout = own.layout.pipeline, rank](const Run& run) {
+    std::vector<StageRun> all = stages;
+    all[which].run = run;
+    return EnactRankOfStages(all, layout, rank);
   };
-  return Accountant::Create(Shared<Lowered>(stage, &stage->lowered), own, enact, request.clock, request.cost_line);
+  const Shared<Lowered> lowered(cut.pipeline, &stages[which].stage->lowered);
+  return Accountant::Create(lowered, own, enact, cut.request.clock, cut.request.cost_line);
+}
+
+absl::StatusOr<PlannedRank> RankOf(const CutModel& cut, int64_t rank, const std::vector<std::vector<Segment>>& given) {
+  const std::vector<StageRun> stages = StagesOfRank(cut, rank);
+  const PipelineLayout& layout = cut.workload.layout.pipeline;
+  PlannedRank planned;
+  planned.rank = rank;
+  std::vector<std::string> modules;
+  for (size_t i = 0; i < stages.size(); ++i) {
+    const int64_t stage = rank + static_cast<int64_t>(i) * layout.ranks;
+    if (stage > 0) modules.push_back(cut.pipeline->split[static_cast<size_t>(stage - 1)]);
+    ASSIGN_OR_RETURN(Accountant accountant, AccountantOf(cut, stages, i, rank));
+    planned.stages.push_back({stage, std::move(accountant), given[static_cast<size_t>(stage)]});
+  }
+  planned.module = absl::StrJoin(modules, ", ");
+  planned.enact = [pipeline = cut.pipeline, stages, layout, rank](const std::vector<std::vector<Segment>>& segments) {
+    std::vector<StageRun> all = stages;
+    for (size_t i = 0; i < all.size(); ++i) {
+      all[i].run.segments.insert(all[i].run.segments.end(), segments[i].begin(), segments[i].end());
+    }
+    return EnactRankOfStages(all, layout, rank);
+  };
+  return planned;
 }
 
 // Whose bytes the chosen plan's are, and what each rank has alive with it.
@@ -64,24 +108,21 @@ absl::StatusOr<PlanAnswer> PlanPipeline(Study& study, const Workload& requested,
   ASSIGN_OR_RETURN(const Bindings bindings, study.EnactedBindings(workload));
   ASSIGN_OR_RETURN(const Shared<Lowered> lowered, study.Lower(bindings, workload.run));
   ASSIGN_OR_RETURN(CutPipeline stages, CutForPipeline(*lowered, *whole, workload.run, layout.pipeline));
-  const auto cut = std::make_shared<const CutPipeline>(std::move(stages));
-  ASSIGN_OR_RETURN(const auto given, SegmentsByStage(lowered->graph, cut->stages, request.given));
-  const std::vector<std::string> across = ModulesAcross(lowered->graph, cut->stages);
+  const CutModel cut{std::make_shared<const CutPipeline>(std::move(stages)), *lowered, workload, request};
+  ASSIGN_OR_RETURN(const auto given, SegmentsByStage(lowered->graph, cut.pipeline->stages, request.given));
+  const std::vector<std::string> across = ModulesAcross(lowered->graph, cut.pipeline->stages);
   StagePlans planner(request, plan_one_card);
   for (int64_t rank = 0; rank < layout.pipeline.ranks; ++rank) {
     if (layout.rank && rank != *layout.rank) continue;
-    ASSIGN_OR_RETURN(Accountant accountant, AccountantOf(cut, rank, *lowered, workload, request));
-    const auto stage = static_cast<size_t>(rank);
-    const std::string module = rank > 0 ? cut->split[stage - 1] : "";
-    RETURN_IF_ERROR(planner.AddRank({rank, module, std::move(accountant)}, given[stage], across,
-                                    layout.rank ? 1 : layout.pipeline.ranks));
+    ASSIGN_OR_RETURN(PlannedRank planned, RankOf(cut, rank, given));
+    RETURN_IF_ERROR(planner.AddRank(std::move(planned), across, layout.rank ? 1 : layout.pipeline.ranks));
   }
   PlanAnswer answer = planner.Answer();
   answer.baseline_forward_flops = whole->forward_flops;
   answer.baseline_backward_flops = whole->backward_flops;
   answer.spread.emplace();
   answer.spread->layout = layout;
-  answer.spread->begins = cut->split;
+  answer.spread->begins = cut.pipeline->split;
   answer.spread->stages = planner.NeedsWith(Chosen(answer));
   const LocalStep planned = PlannedStep(answer.spread->stages, layout);
   answer.spread->whose = RankText(planned, layout);

@@ -58,16 +58,14 @@ class RankPlanner {
   absl::StatusOr<PlanAnswer> Plan(std::vector<std::string> units, std::vector<SplitModule> split) {
     PlanRequest search = SearchOf(units);
     search.split = PathsOf(split);
-    PlanAnswer answer;
-    int64_t beside = BytesOn(request_.budget_line, ranks_.baseline_figures()) - card_.baseline_figures().peak_bytes;
-    for (int i = 0; i < kMostSearches; ++i) {
-      if (request_.budget_bytes) search.budget_bytes = std::max<int64_t>(0, *request_.budget_bytes - beside);
-      ASSIGN_OR_RETURN(answer, plan_one_card_(search, card_));
-      RETURN_IF_ERROR(MeasureAll(std::move(answer.plans)));
-      const int64_t there = BesideNearBudget();
-      if (!request_.budget_bytes || there == beside) break;
-      beside = there;
+    // A plan that moves tensors may need less than others on one card, and more on a rank: those are searched too.
+    if (request_.offload) {
+      PlanRequest without = search;
+      without.offload = false;
+      without.given.clear();
+      RETURN_IF_ERROR(Search(std::move(without)).status());
     }
+    ASSIGN_OR_RETURN(PlanAnswer answer, Search(std::move(search)));
     Fill(answer);
     answer.spread =
         SpreadPlan{ranks_.workload().layout, ranks_.workload().run.accumulate, "", std::move(units), std::move(split)};
@@ -80,6 +78,21 @@ class RankPlanner {
     int64_t card_bytes = 0;
   };
 
+  // What is found is measured; the rest of the answer is that of one card.
+  absl::StatusOr<PlanAnswer> Search(PlanRequest search) {
+    PlanAnswer answer;
+    int64_t beside = BytesOn(request_.budget_line, ranks_.baseline_figures()) - card_.baseline_figures().peak_bytes;
+    for (int i = 0; i < kMostSearches; ++i) {
+      if (request_.budget_bytes) search.budget_bytes = std::max<int64_t>(0, *request_.budget_bytes - beside);
+      ASSIGN_OR_RETURN(answer, plan_one_card_(search, card_));
+      RETURN_IF_ERROR(MeasureAll(std::move(answer.plans)));
+      const int64_t there = BesideNearBudget();
+      if (!request_.budget_bytes || there == beside) break;
+      beside = there;
+    }
+    return answer;
+  }
+
   template <class Figures>
   static int64_t BytesOn(BudgetLine line, const Figures& figures) {
     return line == BudgetLine::kDevice ? figures.device_bytes : figures.peak_bytes;
@@ -91,7 +104,7 @@ class RankPlanner {
     search.max_slowdown.reset();
     search.for_finer = true;
     search.units = units;
-    search.time_limit_s /= kMostSearches;
+    search.time_limit_s /= request_.offload ? 2 * kMostSearches : kMostSearches;
     return search;
   }
 

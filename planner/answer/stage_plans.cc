@@ -30,28 +30,31 @@ bool IsPartOf(const ModulePlan& part, const ModulePlan& plan) {
 
 constexpr size_t kMostCounts = 8;  // that a label lists
 
-// `labels`: of the stages that have segments; `counts`: of segments, by stage.
-std::string LabelOf(const ModulePlan& plan, const std::vector<std::string>& labels, const std::vector<size_t>& counts) {
+// `labels`: of the ranks that have segments; `counts`: of segments, by rank; `one`: what a rank has, where it is one.
+std::string LabelOf(const ModulePlan& plan, const std::vector<std::string>& labels, const std::vector<size_t>& counts,
+                    std::string_view one) {
   if (plan.method == "given") return "the given plan";
   if (labels.empty()) return "none";
   if (labels.size() == 1) return labels.front();
-  if (counts.size() <= kMostCounts) return absl::StrCat(absl::StrJoin(counts, ", "), " segments by stage");
-  return absl::StrCat(plan.segments.size(), " segments in ", labels.size(), " stages");
+  if (counts.size() <= kMostCounts) return absl::StrCat(absl::StrJoin(counts, ", "), " segments by ", std::string(one));
+  return absl::StrCat(plan.segments.size(), " segments in ", labels.size(), " ", std::string(one), "s");
 }
 
 }  // namespace
 
-absl::Status StagePlans::AddRank(PlannedRank rank, std::vector<Segment> given, const std::vector<std::string>& across,
-                                 int64_t ranks) {
+absl::Status StagePlans::AddRank(PlannedRank rank, const std::vector<std::string>& across, int64_t ranks) {
   PlanRequest search = request_;
-  search.given = std::move(given);
   search.split = across;
   search.max_slowdown.reset();
   search.for_finer = true;
-  search.time_limit_s /= static_cast<double>(ranks);
-  ASSIGN_OR_RETURN(PlanAnswer found, plan_one_card_(search, rank.accountant));
-  rank.plans = std::move(found.plans);
-  left_negligible_ = left_negligible_ || found.left_negligible;
+  search.time_limit_s /= static_cast<double>(ranks) * static_cast<double>(rank.stages.size());
+  for (PlannedStage& stage : rank.stages) {
+    search.given = stage.given;
+    ASSIGN_OR_RETURN(PlanAnswer found, plan_one_card_(search, stage.accountant));
+    stage.plans = std::move(found.plans);
+    left_negligible_ = left_negligible_ || found.left_negligible;
+  }
+  ASSIGN_OR_RETURN(rank.plans, TogetherOnRank(rank.stages, request_, rank.enact));
   ranks_.push_back(std::move(rank));
   return absl::OkStatus();
 }
@@ -65,11 +68,11 @@ PlanAnswer StagePlans::Answer() const {
   answer.chosen = Choose(answer.plans, request_);
   answer.left_negligible = left_negligible_;
   for (const PlannedRank& rank : ranks_) {
-    answer.context_bytes = std::max(answer.context_bytes, rank.accountant.LeastDeviceBytes(0));
+    answer.context_bytes = std::max(answer.context_bytes, rank.accountant().LeastDeviceBytes(0));
   }
   int64_t least_bytes = 0;
   for (const PlannedRank& rank : ranks_) {
-    least_bytes = std::max(least_bytes, OptimizerBound(rank.accountant, request_.budget_line));
+    least_bytes = std::max(least_bytes, OptimizerBound(rank.accountant(), request_.budget_line));
   }
   SettleByOptimizer(request_, least_bytes, answer);
   const ModulePlan* const chosen = Chosen(answer);
@@ -163,15 +166,15 @@ ModulePlan StagePlans::Together(const Picks& picks, std::string method) const {
   std::vector<size_t> counts;
   for (size_t i = 0; i < picks.size(); ++i) {
     const ModulePlan& own = *picks[i];
-    for (PlannedSegment segment : own.segments) {
-      segment.stage = ranks_[i].rank;
-      plan.segments.push_back(std::move(segment));
-    }
+    plan.segments.insert(plan.segments.end(), own.segments.begin(), own.segments.end());
     counts.push_back(own.segments.size());
-    if (!own.segments.empty()) labels.push_back(absl::StrCat("stage ", ranks_[i].rank, ": ", own.label));
+    const bool alone = ranks_[i].stages.size() == 1;
+    if (!own.segments.empty()) {
+      labels.push_back(absl::StrCat(alone ? "stage " : "rank ", ranks_[i].rank, ": ", own.label));
+    }
     if (!own.settings.empty()) plan.settings = own.settings;
   }
-  plan.label = LabelOf(plan, labels, counts);
+  plan.label = LabelOf(plan, labels, counts, ranks_.front().stages.size() == 1 ? "stage" : "rank");
   plan.measured = MeasuredOf(picks);
   return plan;
 }
@@ -189,8 +192,8 @@ Measured StagePlans::MeasuredOf(const Picks& picks) const {
     all.recompute_ns += own.recompute_ns;
     all.offload_ns += own.offload_ns;
     all.host_bytes = std::max(all.host_bytes, own.host_bytes);
-    flops += ranks_[i].accountant.StepFlops();
-    const auto step_ns = static_cast<double>(ranks_[i].accountant.step_ns());
+    flops += ranks_[i].accountant().StepFlops();
+    const auto step_ns = static_cast<double>(ranks_[i].accountant().step_ns());
     const auto own_wall = static_cast<double>(std::max(own.cpu_ns, own.gpu_ns));
     ns += step_ns;
     added_ns += own.time_slowdown * step_ns;

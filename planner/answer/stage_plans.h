@@ -8,17 +8,21 @@
 
 #include "absl/status/status.h"
 #include "planner/answer/rank_plans.h"
+#include "planner/answer/rank_stages.h"
 #include "planner/measure/accountant.h"
 #include "planner/measure/plan.h"
 
 namespace onnx_mem {
 
-// A rank, whose stage has its number, and the plans that were found for it.
+// A rank, and the plans that were found for it.
 struct PlannedRank {
   int64_t rank = 0;
-  std::string module;  // at which its stage begins
-  Accountant accountant;
+  std::string module;  // at which its stage begins; of several stages all of them
+  std::vector<PlannedStage> stages;
+  EnactStages enact;
   std::vector<ModulePlan> plans = {};  // by falling bytes
+
+  const Accountant& accountant() const { return stages.front().accountant; }
 };
 
 class StagePlans {
@@ -27,9 +31,8 @@ class StagePlans {
   StagePlans(const PlanRequest& request, const PlanOneCard& plan_one_card)
       : request_(request), plan_one_card_(plan_one_card) {}
 
-  // Searches plans of the rank's stage; `given`: those of the request that are of it; `ranks`: that share the time.
-  absl::Status AddRank(PlannedRank rank, std::vector<Segment> given, const std::vector<std::string>& across,
-                       int64_t ranks);
+  // Searches plans of the rank's stages; `ranks`: that share the time.
+  absl::Status AddRank(PlannedRank rank, const std::vector<std::string>& across, int64_t ranks);
 
   // Curve, choice and status.
   PlanAnswer Answer() const;

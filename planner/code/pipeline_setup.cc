@@ -22,9 +22,36 @@ import onnx_mem
 
 )py";
 
-// Of one stage per rank.
+constexpr const char* kNoOutputs = "    # Its step is called with return_outputs=False: the figures are of that.\n";
+
+// Those that have plans.
 std::string ScheduleClass(PipelineSchedule schedule) {
+  if (schedule == PipelineSchedule::kInterleaved1F1B) return "ScheduleInterleaved1F1B";
   return schedule == PipelineSchedule::kGpipe ? "ScheduleGPipe" : "Schedule1F1B";
+}
+
+// What a rank does with its stages, the schedule and the optimizer.
+std::string OneStage(const std::string& schedule, const PipelineLayout& pipeline) {
+  return absl::StrCat(
+      "    apply_plan(pipe.get_stage_module(dist.get_rank()), dist.get_rank())\n"
+      "    stage = pipe.build_stage(dist.get_rank(), device)\n",
+      pipeline.return_outputs ? "" : kNoOutputs, "    schedule = ", schedule,
+      "(stage, n_microbatches=", MicroBatchesOf(pipeline),
+      ", loss_fn=loss_fn)\n"
+      "    return schedule, optimizer_class(stage.submod.parameters(), **settings)\n");
+}
+
+std::string SeveralStages(const std::string& schedule, const PipelineLayout& pipeline) {
+  return absl::StrCat(
+      "    own = range(dist.get_rank(), len(STAGES) + 1, ", pipeline.ranks,
+      ")\n"
+      "    for number in own:\n"
+      "        apply_plan(pipe.get_stage_module(number), number)\n"
+      "    stages = [pipe.build_stage(number, device) for number in own]\n",
+      pipeline.return_outputs ? "" : kNoOutputs, "    schedule = ", schedule,
+      "(stages, n_microbatches=", MicroBatchesOf(pipeline),
+      ", loss_fn=loss_fn)\n"
+      "    return schedule, optimizer_class([p for stage in stages for p in stage.submod.parameters()], **settings)\n");
 }
 
 }  // namespace
@@ -42,9 +69,9 @@ std::string_view PipelineUsage(bool imports) { return imports ? kPipelineImport 
 
 std::string ApplyToStage(bool imports) {
   return absl::StrCat(
-      "def apply_plan(stage, rank):\n"
-      "    \"\"\"Wraps the plan's modules of this rank's stage in place and returns it.\"\"\"\n"
-      "    own = [entry for entry in PLAN if entry[\"stage\"] == rank]\n"
+      "def apply_plan(stage, number):\n"
+      "    \"\"\"Wraps the plan's modules of the stage of that number in place and returns it.\"\"\"\n"
+      "    own = [entry for entry in PLAN if entry[\"stage\"] == number]\n"
       "    return ",
       imports ? "onnx_mem.checkpoint(stage, {\"segments\": own, \"export_wrapper\": EXPORT_WRAPPER, "
                 "\"settings\": SETTINGS})\n"
@@ -66,13 +93,8 @@ std::string PipelineSetup(const SpreadPlan& spread) {
       "    known = dict(model.named_modules())\n"
       "    begins = {name if name in known else name.removeprefix(EXPORT_WRAPPER): SplitPoint.BEGINNING for name in "
       "STAGES}\n"
-      "    pipe = pipeline(model, mb_args=micro_batch, split_spec=begins)\n"
-      "    apply_plan(pipe.get_stage_module(dist.get_rank()), dist.get_rank())\n"
-      "    stage = pipe.build_stage(dist.get_rank(), device)\n",
-      pipeline.return_outputs ? "" : "    # Its step is called with return_outputs=False: the figures are of that.\n",
-      "    schedule = ", schedule, "(stage, n_microbatches=", MicroBatchesOf(pipeline),
-      ", loss_fn=loss_fn)\n"
-      "    return schedule, optimizer_class(stage.submod.parameters(), **settings)\n");
+      "    pipe = pipeline(model, mb_args=micro_batch, split_spec=begins)\n",
+      pipeline.stages_per_rank > 1 ? SeveralStages(schedule, pipeline) : OneStage(schedule, pipeline));
 }
 
 }  // namespace onnx_mem

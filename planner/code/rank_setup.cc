@@ -128,8 +128,6 @@ std::string AccumulationText(const SpreadPlan& spread) {
              : "    # All micro-batches but the last run under model.no_sync().\n";
 }
 
-}  // namespace
-
 std::string DataTextOf(const RankLayout& layout) {
   const std::string units = layout.units.empty() ? "" : absl::StrCat(":", layout.units);
   switch (layout.data) {
@@ -141,6 +139,15 @@ std::string DataTextOf(const RankLayout& layout) {
                                   : absl::StrCat("hsdp ", layout.replicas, "x", layout.ranks, units);
   }
   return "";
+}
+
+}  // namespace
+
+std::pair<std::string, std::string> RanksFlag(RankAxis axis, const RankLayout& layout) {
+  if (axis == RankAxis::kTensor) return {"--tp", absl::StrCat(layout.tensor.ranks)};
+  if (axis == RankAxis::kPipeline) return {"--pipeline", absl::StrCat(layout.pipeline.ranks)};
+  const std::string text = DataTextOf(layout);
+  return {absl::StrCat("--", text.substr(0, text.find(' '))), text.substr(text.find(' ') + 1)};
 }
 
 std::string TextOf(const RankLayout& layout) {

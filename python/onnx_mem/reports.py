@@ -255,7 +255,8 @@ class Fit(FitFigures, Answer):
       over: what is varied: "batch" or "length".
       size: of the question, along that.
       ways: what makes the batch fit, cheapest first; together: several changes at once, fastest first.
-      ranks: whose figures they are, where fit chose among ranks_among; ways_ranks: with so many the ways fit.
+      ranks: whose figures they are, where fit chose among ranks_among, of which it tried ranks_tried; ways_ranks: with
+        so many the ways fit.
     """
     fits: bool | None = None
     verdict: Verdict | None = None
@@ -271,6 +272,7 @@ class Fit(FitFigures, Answer):
     together: list[Together] = _list()
     ranks: int | None = None
     ranks_among: list[int] | None = None
+    ranks_tried: list[int] | None = None
     ways_ranks: int | None = None
 
     __str__ = Answer.__str__

@@ -94,6 +94,28 @@ def test_a_plan_for_ranks_gives_equal_gradients_within_its_promise(program, reco
     assert max(bytes_alive for bytes_alive, _ in plain) == answer["baseline"]["peak_bytes"] + MESH.get(layout, 0)
 
 
+@pytest.mark.parametrize("layout", ["fsdp", "ddp", "zero1"])
+def test_a_plan_that_moves_to_the_host_gives_equal_gradients_within_its_promise(program, record, layout, tmp_path):
+    name = f"plan-{layout}"
+    world, options = CONFIGURATIONS.get(layout, (2, [f"--{layout}", "2"]))
+    given = tmp_path / "given.json"
+    given.write_text(json.dumps({"segments": [{"modules": ["1"], "offload": "overlapped"},
+                                              {"modules": ["2"], "offload": "waiting"}]}))
+    plan = [program, "plan", str(record), "-b", str(worker.BATCH[name]), "--loss", "cross-entropy", *options,
+            "--granularity", "module", "--plan", str(given), "--offload", "--budget-on", "live"]
+    answer = json.loads(subprocess.run([*plan, "-f", "json"], capture_output=True, text=True, check=True).stdout)
+    chosen = next(p for p in answer["plans"] if p["id"] == answer["chosen"])
+    assert [segment.get("offload") for segment in chosen["segments"]] == ["overlapped", "waiting"]
+    assert chosen["peak_bytes"] < answer["baseline"]["peak_bytes"] and chosen["host_bytes"] > 0
+    code = tmp_path / "plan.py"
+    emit = [*plan, "--emit", "pytorch", "--self-contained"]
+    code.write_text(subprocess.run(emit, capture_output=True, text=True, check=True).stdout)
+    plain, planned = measured(name, world, tmp_path), measured(name, world, tmp_path, code)
+    assert [gradients for _, gradients in planned] == [gradients for _, gradients in plain]
+    worst = max(bytes_alive for bytes_alive, _ in planned)
+    assert worst == chosen["peak_bytes"] + MESH.get(layout, 0)
+
+
 def test_a_plan_for_stages_gives_equal_gradients_within_its_promise(program, record, tmp_path):
     """Each rank's promise, by the set-up as it is printed: of the plan that is found, and of one for both stages."""
     given = tmp_path / "given.json"
@@ -101,19 +123,26 @@ def test_a_plan_for_stages_gives_equal_gradients_within_its_promise(program, rec
     for number, which in enumerate((["--budget", "80%"], ["--plan", str(given)])):
         folder = tmp_path / str(number)
         folder.mkdir()
-        expect_promise_of_stages(program, record, which, folder)
+        expect_promise_of_stages(program, record, "plan-pipeline", CONFIGURATIONS["pipeline"][1], which, folder)
 
 
-def expect_promise_of_stages(program, record, which, tmp_path):
-    _, options = CONFIGURATIONS["pipeline"]
-    plan = [program, "plan", str(record), "-b", str(worker.BATCH["plan-pipeline"]), "--loss", "cross-entropy",
+def test_a_plan_for_several_stages_per_rank_gives_equal_gradients_within_its_promise(program, record, tmp_path):
+    given = tmp_path / "given.json"
+    given.write_text(json.dumps({"segments": [{"modules": ["1"]}, {"modules": ["2"]}]}))
+    options = ["--pipeline", "2", "--stages-per-rank", "2", "--split", ",".join(worker.SPLITS["interleaved"]),
+               "--schedule", "interleaved-1f1b", "--micro-batches", str(worker.MICRO_BATCHES)]
+    expect_promise_of_stages(program, record, "plan-interleaved", options, ["--plan", str(given)], tmp_path)
+
+
+def expect_promise_of_stages(program, record, name, options, which, tmp_path):
+    plan = [program, "plan", str(record), "-b", str(worker.BATCH[name]), "--loss", "cross-entropy",
             *options, "--no-return-outputs", *which, "--budget-on", "live"]
     answer = json.loads(subprocess.run([*plan, "-f", "json"], capture_output=True, text=True, check=True).stdout)
     assert sum(stage["segments"] for stage in answer["stages"]) > 0
     code = tmp_path / "plan.py"
     emit = [*plan, "--emit", "pytorch", "--self-contained"]
     code.write_text(subprocess.run(emit, capture_output=True, text=True, check=True).stdout)
-    plain, planned = measured("plan-pipeline", 2, tmp_path), measured("plan-pipeline", 2, tmp_path, code)
+    plain, planned = measured(name, 2, tmp_path), measured(name, 2, tmp_path, code)
     assert [gradients for _, gradients in planned] == [gradients for _, gradients in plain]
     assert [bytes_alive for bytes_alive, _ in plain] == [stage["peak_bytes"] for stage in answer["stages"]]
     assert [bytes_alive for bytes_alive, _ in planned] == [s["peak_with_plan_bytes"] for s in answer["stages"]]

@@ -250,8 +250,6 @@ def sparse():
 @pytest.mark.parametrize("make, words", [
     (lambda: (Wraps(Item()), torch.zeros(2, 3)), ["eval", "item", "inner", "test_record.py"]),
     (lambda: (Masked(), torch.zeros(2, 3)), ["shape depends on data"]),
-    (lambda: (BranchOnBatch(), torch.zeros(2, 3)), ["batch 2", "batch 3"]),
-    (lambda: (Quadratic(), torch.zeros(2, 3)), ["not m*B + c"]),
     (sparse, ["sparse"]),
     (lambda: (nn.Linear(3, 2), torch.zeros(2, 3).as_subclass(Subclass)), ["Subclass"]),
     (lambda: (torch.jit.script(nn.Linear(3, 2)), torch.zeros(2, 3)), ["TorchScript"]),
@@ -271,7 +269,7 @@ def sparse():
     (lambda: (Does(lambda model, x: (y for y in [x])), torch.zeros(2, 3)), ["generator"]),
     (lambda: (Does(attends), torch.zeros(2, 3)), ["flex_attention", "functions"]),
     (lambda: (Does(drops_layers), torch.zeros(2, 3)), ["draws numbers in Python", "another path"]),
-], ids=["item", "mask", "branch", "quadratic", "sparse", "subclass", "script", "parallel", "lazy", "grad", "engine",
+], ids=["item", "mask", "sparse", "subclass", "script", "parallel", "lazy", "grad", "engine",
         "selective", "resize", "no_batch", "growth", "makes_subclass", "makes_wrapper", "host", "host_result",
         "offload", "generator", "functional", "chance"])
 def test_refused_with_a_reason(make, words):
@@ -282,6 +280,15 @@ def test_refused_with_a_reason(make, words):
     assert e.value.code == "cannot-record"
     for word in words:
         assert word in str(e.value)
+
+
+@pytest.mark.parametrize("model", [BranchOnBatch(), Quadratic()], ids=["branch", "quadratic"])
+def test_a_model_that_follows_no_batch_is_recorded_at_its_own(model):
+    with pytest.warns(UserWarning, match="the record holds for batch 2 alone"):
+        record = onnx_mem.record(model, (torch.zeros(2, 3),))
+    assert record.batches == (2, 2)
+    with pytest.raises(onnx_mem.Error, match="record it at this batch"):
+        record.holds_at(3)
 
 
 class PacksOrNot(nn.Module):

@@ -37,7 +37,8 @@ std::string BeyondText(const FittingBatch& edge, ByteUnit units) {
 std::string EdgeLine(std::string_view what, std::string_view none, std::string_view end, std::string_view over,
                      const FittingBatch& edge, ByteUnit units) {
   if (edge.batch == 0) {
-    const std::string least = over == kBatchAxis ? "one sample" : absl::StrFormat("%s %d", over, edge.next);
+    const bool sample = over == kBatchAxis && edge.next == 1;
+    const std::string least = sample ? "one sample" : absl::StrFormat("%s %d", over, edge.next);
     return absl::StrFormat("No %s is %s: %s %s %s", over, none, least, end.empty() ? "takes" : "may take",
                            BeyondText(edge, units));
   }
@@ -118,16 +119,11 @@ std::string PartName(const CardFit::Part& part) {
 
 std::string RanksLine(const CardFit::Part& part) {
   const FewestRanks& ranks = *part.ranks;
-  const bool chosen = part.over_ranks.has_value();
-  const std::string among = absl::StrFormat("Of %d to %d ranks ", ranks.among.fewest, ranks.among.most);
-  if (!ranks.expected) {
-    return chosen ? among + "none are expected to fit"
-                  : absl::StrFormat("Does not fit with %d ranks either", ranks.among.most);
-  }
-  std::string line = absl::StrFormat("%sxpected to fit from %d rank%s on", chosen ? among + "e" : "E", *ranks.expected,
-                                     *ranks.expected == 1 ? "" : "s");
-  if (ranks.safe) return line + absl::StrFormat(", safe from %d", *ranks.safe);
-  return line + absl::StrFormat(", not safe with %d", ranks.among.most);
+  std::string line = absl::StrFormat("Of %d to %d ranks", ranks.among.fewest, ranks.among.most);
+  if (!ranks.each_tried) absl::StrAppendFormat(&line, ", %d of them tried,", ranks.tried.size());
+  if (!ranks.expected) return line + " none are expected to fit";
+  absl::StrAppendFormat(&line, " the fewest expected to fit: %d", *ranks.expected);
+  return line + (ranks.safe ? absl::StrFormat(", safe: %d", *ranks.safe) : ", none are safe");
 }
 
 std::string TrafficWords(const TrafficCost& cost, ByteUnit units) {

@@ -105,6 +105,9 @@ void WriteFit(JsonWriter& json, const Report& report, const FitPart& fit) {
   json.Key("size").Int(fit.size);
   if (const CardFit::Part& part = fit.cards.front().parts.front(); part.over_ranks) {
     json.Key("ranks_among").Range(part.ranks->among.fewest, part.ranks->among.most);
+    json.Key("ranks_tried").BeginArray(JsonWriter::Layout::kOneLine);
+    for (const int64_t ranks : part.ranks->tried) json.Int(ranks);
+    json.EndArray();
     json.Add({{"ways_ranks", fit.ways_ranks}});
   }
   WriteCard(json, fit.cards.front());

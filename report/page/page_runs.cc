@@ -53,8 +53,13 @@ void AddComparedRuns(const ComparedReports& comparison, std::vector<PageRun>& ru
 std::vector<PageRun> PageRunsOf(const Report& report) {
   std::vector<PageRun> runs;
   if (const auto* part = std::get_if<AnalyzePart>(&report.part); part != nullptr && part->analysis) {
+    const std::vector<RankAnalysis>& ranks = part->analysis->ranks;
     for (const Part& run : part->analysis->parts) {
-      AddRun(runs, std::string(run.name), *part->analysis, run.figures.get(), part->limits);
+      const std::string name = ranks.empty() ? std::string(run.name) : ranks.front().name;
+      AddRun(runs, name, *part->analysis, run.figures.get(), part->limits);
+    }
+    for (const RankAnalysis& rank : ranks) {
+      if (rank.analysis) AddRun(runs, rank.name, *rank.analysis, rank.analysis->training(), part->limits);
     }
   }
   if (const auto* part = std::get_if<PlanPart>(&report.part); part != nullptr && part->baseline) {

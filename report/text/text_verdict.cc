@@ -208,12 +208,15 @@ std::string FitText(const FitPart& fit, const Screen& screen) {
       {.shrinks = true}, {.right = true, .optional = true}, {.right = true}, {}, {.right = true}, {.right = true},
       {.right = true}};
   for (size_t p = 0; p < fit.cards.front().parts.size(); ++p) {
-    table.rows.push_back({absl::StrFormat("%s of %s", SizeText(fit), fit.cards.front().parts[p].name),
-                          p == 0 ? "usable" : "", p == 0 ? "needs" : "", "", p == 0 ? "safe" : "",
-                          p == 0 ? "expected" : "", p == 0 ? "impossible" : ""});
+    const bool ranks = fit.cards.front().parts[p].over_ranks.has_value();
+    table.rows.push_back(
+        {absl::StrFormat("%s of %s%s", SizeText(fit), fit.cards.front().parts[p].name, ranks ? " over ranks" : ""),
+         p == 0 ? "usable" : "", p == 0 ? "needs" : "", "", p == 0 ? "safe" : "", p == 0 ? "expected" : "",
+         p == 0 ? "impossible" : ""});
     for (const CardFit& card : fit.cards) {
       const CardFit::Part& part = card.parts[p];
-      table.rows.push_back({std::string(kIndent, ' ') + (card.name.empty() ? "GPU memory" : card.name),
+      const std::string over = part.over_ranks ? absl::StrFormat(", over %d", *part.over_ranks) : "";
+      table.rows.push_back({std::string(kIndent, ' ') + (card.name.empty() ? "GPU memory" : card.name) + over,
                             FormatBytesIn(card.usable_bytes, screen.units),
                             FormatBytesIn(part.need.expected_bytes, screen.units), std::string(WordsOf(part.verdict)),
                             EdgeText(part.batches, &BatchEdges::safe), EdgeText(part.batches, &BatchEdges::expected),

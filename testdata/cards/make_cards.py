@@ -27,10 +27,14 @@ warnings.filterwarnings("ignore")
 RECORDS = {}
 
 
-def row(name):
+PRECISIONS = {}  # of records that are asked in others than their own
+
+
+def row(name, *precisions):
     """Registers a function that returns model, arguments, keyword arguments."""
     def add(make):
         RECORDS[name] = make
+        PRECISIONS[name] = precisions
         return make
     return add
 
@@ -254,6 +258,15 @@ for asked in (False, True):
         "lora", "stablelm-base-alpha-3b", 1034, torch.float32, a)
 
 
+@row("llama_8b", "bf16")
+def llama_8b():
+    """Llama 3.1 8B, by its published configuration, as torchtitan trained it."""
+    config = transformers.LlamaConfig(
+        vocab_size=128256, hidden_size=4096, intermediate_size=14336, num_hidden_layers=32, num_attention_heads=32,
+        num_key_value_heads=8, max_position_embeddings=131072, rope_theta=500000.0, use_cache=False)
+    return transformers.LlamaForCausalLM(config), (), {"input_ids": ids(2, 8192)}
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--litgpt", type=pathlib.Path)
@@ -275,7 +288,8 @@ def main():
                     model, args, kwargs = RECORDS[name]()
                 kwargs = {k: torch.zeros(v.shape, dtype=v.dtype) for k, v in kwargs.items()}
                 args = tuple(torch.zeros(v.shape, dtype=v.dtype) for v in args)
-                onnx_mem.export(model, args, folder / f"{name}.eager", kwargs=kwargs or None)
+                onnx_mem.export(model, args, folder / f"{name}.eager", kwargs=kwargs or None,
+                                precisions=PRECISIONS.get(name, ()))
                 print(name, (folder / f"{name}.eager").stat().st_size, flush=True)
             except Exception as error:
                 print(name, type(error).__name__, str(error)[:600], flush=True)

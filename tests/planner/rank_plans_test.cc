@@ -93,6 +93,32 @@ TEST(PlanPipeline, OfTheWorstRankHoldsWhicheverSchedule) {
   }
 }
 
+// What may move to the host makes no answer worse.
+TEST(PlanRanks, WithMovesToTheHostAreNoWorse) {
+  Workload workload = TrainingAt(8);
+  workload.bindings.dims["seq"] = 128;
+  workload.layout.data = DataParallel::kFsdp;
+  workload.layout.ranks = 8;
+  const ModelFile file = OpenModel("gpt2_sdpa");
+  Study study(file);
+  const int64_t now = (*study.Figures(workload))->device_bytes;
+  bool moved = false;
+  for (const int percent : {90, 82, 80}) {
+    PlanRequest request;
+    request.budget_bytes = now / 100 * percent;
+    const absl::StatusOr<PlanAnswer> without = PlanModel(study, workload, request);
+    request.offload = true;
+    const absl::StatusOr<PlanAnswer> with = PlanModel(study, workload, request);
+    ASSERT_TRUE(without.ok() && with.ok()) << without.status() << with.status();
+    ASSERT_NE(Chosen(*without), nullptr) << percent;
+    ASSERT_NE(Chosen(*with), nullptr) << percent;
+    EXPECT_LE(Chosen(*with)->measured.device_bytes, *request.budget_bytes);
+    EXPECT_LE(Chosen(*with)->measured.time_slowdown, Chosen(*without)->measured.time_slowdown) << percent;
+    for (const ModulePlan& plan : with->plans) moved = moved || plan.measured.host_bytes > 0;
+  }
+  EXPECT_TRUE(moved);
+}
+
 // Ranks differ: what each takes with its part of the plan is what the analysis of that rank says.
 TEST(PlanPipeline, OfEachRankHolds) {
   Workload workload = TrainingAt(32);
@@ -115,6 +141,41 @@ TEST(PlanPipeline, OfEachRankHolds) {
     EXPECT_EQ(stage.with.device_bytes, (*figures)->device_bytes);
     if (stage.rank != 0) continue;
     EXPECT_LT(stage.with.peak_bytes, stage.without.peak_bytes);
+  }
+}
+
+// A rank with several stages: a plan in some of them, and one that is found.
+TEST(PlanPipeline, OfSeveralStagesPerRankHolds) {
+  Workload workload = TrainingAt(16);
+  workload.bindings.dims["seq"] = 128;
+  workload.layout.pipeline.ranks = 2;
+  workload.layout.pipeline.stages_per_rank = 3;
+  workload.layout.pipeline.micro_batches = 4;
+  workload.layout.pipeline.schedule = PipelineSchedule::kInterleaved1F1B;
+  workload.layout.pipeline.return_outputs = false;
+  const ModelFile file = OpenModel("gpt2_sdpa");
+  Study study(file);
+  const int64_t now = (*study.Figures(workload))->peak_bytes;
+  PlanRequest given, found;
+  given.given = {{.modules = {"m.transformer.h.0"}, .nodes = {}}, {.modules = {"m.transformer.h.2"}, .nodes = {}}};
+  found.budget_line = BudgetLine::kLive;
+  found.budget_bytes = now * 24 / 25;
+  for (const PlanRequest& request : {given, found}) {
+    const absl::StatusOr<PlanAnswer> answer = PlanModel(study, workload, request);
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    const ModulePlan* chosen = Chosen(*answer);
+    ASSERT_NE(chosen, nullptr);
+    EXPECT_GT(chosen->segments.size(), 1U);
+    Workload planned = workload;
+    for (const PlannedSegment& segment : chosen->segments) planned.run.segments.push_back(segment.segment);
+    ASSERT_EQ(answer->spread->stages.size(), 2U);
+    for (const StageNeed& stage : answer->spread->stages) {
+      planned.layout.rank = stage.rank;
+      const absl::StatusOr<Shared<RunFigures>> figures = study.Figures(planned);
+      ASSERT_TRUE(figures.ok()) << figures.status();
+      EXPECT_EQ(stage.with.peak_bytes, (*figures)->peak_bytes);
+    }
+    EXPECT_LE(chosen->measured.peak_bytes, now);
   }
 }
 

@@ -77,6 +77,16 @@ TEST(Page, AllowsItsOwnScriptAndStyleAlone) {
   EXPECT_EQ(page.find("href=\"http"), std::string::npos);
 }
 
+TEST(Page, HasARunForEachRank) {
+  Analysis analysis = OneTraining();
+  analysis.ranks = {{"rank 1: stage 1 of 2, which needs most", nullptr},
+                    {"rank 0: stage 0 of 2", std::make_shared<const Analysis>(OneTraining())}};
+  const auto data = nlohmann::json::parse(DataIn(RenderPage(PageReport(std::move(analysis)), {})));
+  ASSERT_EQ(data["runs"].size(), 2u);
+  EXPECT_EQ(data["runs"][0]["name"], "rank 1: stage 1 of 2, which needs most");
+  EXPECT_EQ(data["runs"][1]["name"], "rank 0: stage 0 of 2");
+}
+
 // A name that is markup, in every place that a file can put one.
 TEST(Page, ShowsMarkupInNamesAsText) {
   const std::string evil = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'";

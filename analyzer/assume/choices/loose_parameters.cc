@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/assume/choices/unread_buffers.h"
 #include "analyzer/exported/value_names.h"
+#include "analyzer/lower/facts/stored_tensors.h"
 #include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
@@ -76,7 +77,7 @@ bool IsComputedAnew(const Lowered& lowered, const FrameworkNode& node) {
   return made.name == absl::StrCat(node.name, "/computed") && IsFloating(made.dtype);
 }
 
-// The parameter stands for what was computed.
+// The parameter stands for what was computed, which is a new tensor where it is no view.
 void ReadParameter(FrameworkNode& node, Lowered& lowered) {
   Tensor stored = lowered.graph.tensors[node.outputs[0]];
   stored.name = node.name;
@@ -85,7 +86,8 @@ void ReadParameter(FrameworkNode& node, Lowered& lowered) {
   lowered.kinds.Add(TensorKind::kParameter);
   lowered.releases.Add(-1);
   lowered.graph.initializers.push_back(id);
-  node.op = "identity";
+  node.op = NamesAlias(node.name) ? "identity" : "mul_scalar";
+  if (node.op == "mul_scalar") node.attributes["scalar"] = 1.0;
   node.inputs = {id};
 }
 
@@ -148,6 +150,20 @@ bool TrainBesideParameters(Lowered& lowered) {
     if (lowered.kinds[id] == TensorKind::kParameter) parameters.insert(lowered.graph.tensors[id].shape.dims);
   }
   return TrainChosen(lowered, [&](const Tensor& tensor) { return parameters.contains(tensor.shape.dims); });
+}
+
+bool ShrinkMadeOf(Lowered& lowered) {
+  bool any = false;
+  for (FrameworkNode& node : lowered.graph.nodes) {
+    if (node.op != "mul_scalar" || !NamesMore(node.name)) continue;
+    Tensor& stored = lowered.graph.tensors[node.inputs[0]];
+    if (stored.name != node.name || lowered.kinds[node.inputs[0]] != TensorKind::kParameter) continue;
+    stored.shape = Shape(Dims(stored.shape.rank(), 1));
+    node.op = "repeat";
+    node.attributes.erase("scalar");
+    any = true;
+  }
+  return any;
 }
 
 bool FreezeLooseTables(Lowered& lowered) {

@@ -32,6 +32,12 @@ bool TrainConstantWeights(Lowered& lowered);
 //   y = einsum(x, "softmax")     softmax(self.mixer) of a parameter
 bool TrainComputed(Lowered& lowered);
 
+// Takes what stands for the parameters of weights that the exporter put together (lower/exporters/folded_weight.cc) for
+// the least: a number each. False if there is none.
+//
+//   y = linear(x, "cat_4")     cat of the same rows with other signs: a quarter of its size is trained
+bool ShrinkMadeOf(Lowered& lowered);
+
 // Where the module's parameters are all in the file: trains those of the stored numbers that have a parameter's shape,
 // which the exporter may have computed of it. False if there is none.
 //

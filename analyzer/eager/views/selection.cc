@@ -45,6 +45,36 @@ void EnactMaskedFill(Machine& m, const Call& call, Outputs& out) {
   });
 }
 
+// Inputs: x, mask, source, whose values are put in order where the mask is true. Backward picks them out again
+// (masked_scatter_backward of FunctionsManual.cpp; the source is taken for as long as what it fills).
+void EnactMaskedScatter(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef &x = call.input(0), &mask = call.input(1), &source = call.input(2);
+  NodeRef node = m.MakeNode("MaskedScatterBackward0", {x, source});
+  node.Save(mask);
+  out[0] = call.inplace() ? InPlace(m, "masked_scatter_", x) : NewPointwise(m, "masked_scatter", {x, mask}, x->dtype);
+  node.Output(out[0]);
+  node.Formula([dims = source->dims](Backward& b) {
+    const TensorRef mask = b.saved(0);
+    if (b.needs(kSelf)) b.result(kSelf, NewPointwise(b.m, "masked_fill", {b.grad(), mask}, b.grad()->dtype));
+    if (b.needs(kOther)) b.result(kOther, b.m.New("masked_select", dims, b.grad()->dtype));
+  });
+}
+
+// Keeps its input, though only the shape is needed (masked_select_backward of FunctionsManual.cpp).
+void EnactMaskedSelect(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef &x = call.input(0), &mask = call.input(1);
+  NodeRef node = m.MakeNode("MaskedSelectBackward0", {x});
+  node.Save(x);
+  node.Save(mask);
+  out[0] = m.New("masked_select", call.output_dims(), x->dtype);
+  node.Output(out[0]);
+  node.Formula([](Backward& b) {
+    const TensorRef x = b.saved(0), mask = b.saved(1);
+    const TensorRef zeros = NewPointwise(b.m, "zeros_like", {x, mask}, b.grad()->dtype);
+    b.result(0, OverwriteUnlessObserved(b.m, "masked_scatter_", zeros));
+  });
+}
+
 // where(self == other, g / 2, g), then in place 0 where the other operand was chosen.
 TensorRef ExtremumGrad(Backward& b, const TensorRef& self, const TensorRef& other) {
   const TensorRef chosen = NewPointwise(b.m, "gt", {self, other}, DType::kBool);
@@ -129,6 +159,8 @@ std::span<const OpRow> SelectionOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
       {"lerp", EnactLerp, 2},
       {"masked_fill", EnactMaskedFill, 2},
+      {"masked_scatter", EnactMaskedScatter, 3},
+      {"masked_select", EnactMaskedSelect, 2},
       {"maximum", EnactExtremum, 2},
       {"minimum", EnactExtremum, 2},
       {"prelu", EnactPrelu, 2},

@@ -24,7 +24,7 @@ struct SplitModule {
 // Each path once. `lowered` is the whole model. Error (usage): as SplitTensors.
 absl::StatusOr<std::vector<SplitModule>> SplitModulesOf(const Lowered& lowered, const TensorLayout& layout);
 
-// The same while a graph is split. Sorted.
+// As the graph is split. Sorted; a module for each of its calls.
 absl::StatusOr<std::vector<StyledModule>> StyledPlanOf(const Lowered& lowered, const TensorLayout& layout);
 
 }  // namespace onnx_mem

@@ -158,12 +158,22 @@ Split Reduced(const SplitCall& call) {
   return NumDims(call.output()) == rank ? call.axes[0] : call.axes[0] - before;
 }
 
+// What is added to the scores is split as they are, or one for all of that dimension.
+bool MaskFollows(const SplitCall& call) {
+  if (call.axes.size() <= kMaskOfAttention || !call.node.inputs[kMaskOfAttention].valid()) return true;
+  const Dims& mask = call.input(kMaskOfAttention);
+  const int axis = call.axes[0] - (NumDims(call.input(0)) - NumDims(mask));
+  const bool whole = axis < 0 || At(mask, axis) == 1;
+  return call.axes[kMaskOfAttention] == (whole ? kWhole : axis);
+}
+
 // Of batches and heads.
 Split Attention(const SplitCall& call) {
   for (size_t i = 1; i < 3; ++i) {
     if (call.axes[i] != call.axes[0]) return kNoRow;
   }
-  return call.axes[0] >= 0 && call.axes[0] < NumDims(call.input(0)) - 2 ? Split(call.axes[0]) : kNoRow;
+  if (call.axes[0] < 0 || call.axes[0] >= NumDims(call.input(0)) - 2) return kNoRow;
+  return MaskFollows(call) ? Split(call.axes[0]) : kNoRow;
 }
 
 Split Selected(const SplitCall& call) {

@@ -31,6 +31,9 @@ struct OutputSplit {
   int64_t pieces = 1;  // as of SplitCall
 };
 
+// The input of an attention that is added to its scores.
+inline constexpr size_t kMaskOfAttention = 3;
+
 // The split dimension of the outputs. nullopt: no row says how. A product over a split dimension gives parts of a sum,
 // whole in size.
 std::optional<OutputSplit> SplitOfOutputs(const SplitCall& call);

@@ -4,14 +4,17 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "analyzer/graph/framework_graph.h"
-#include "analyzer/lower/adapters/tensor_parallel.h"
+#include "analyzer/run/layout.h"
 
 namespace onnx_mem {
+
+using TensorPlan = std::vector<std::pair<std::string, TensorStyle>>;  // a style for each pattern over module paths
 
 // A module of the plan, while its nodes are written.
 struct StyledModule {

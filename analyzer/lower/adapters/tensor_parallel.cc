@@ -276,6 +276,10 @@ class TensorSplitter {
 
 absl::Status SplitTensors(Lowered& lowered, const TensorLayout& layout) {
   ASSIGN_OR_RETURN(std::vector<StyledModule> modules, StyledPlanOf(lowered, layout));
+  return SplitTensors(lowered, layout, std::move(modules));
+}
+
+absl::Status SplitTensors(Lowered& lowered, const TensorLayout& layout, std::vector<StyledModule> modules) {
   NoteFused(modules, lowered.diagnostics);
   lowered.split_logits = layout.loss;
   return TensorSplitter(lowered, layout, std::move(modules)).Split();

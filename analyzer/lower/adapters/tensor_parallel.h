@@ -9,21 +9,22 @@
 #define ONNX_MEM_ANALYZER_LOWER_ADAPTERS_TENSOR_PARALLEL_H_
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "analyzer/graph/lowered.h"
+#include "analyzer/lower/adapters/styled_modules.h"
 #include "analyzer/run/layout.h"
 
 namespace onnx_mem {
 
-using TensorPlan = std::vector<std::pair<std::string, TensorStyle>>;  // a style for each pattern over module paths
-
 // Without a plan the one of transformer_plan.h is taken.
 // Error (usage): a pattern that matches no module, an operator that has no row for a split dimension (split_rules.h).
 absl::Status SplitTensors(Lowered& lowered, const TensorLayout& layout);
+
+// The same of modules that are known: StyledPlanOf's.
+absl::Status SplitTensors(Lowered& lowered, const TensorLayout& layout, std::vector<StyledModule> modules);
 
 }  // namespace onnx_mem
 

@@ -12,6 +12,7 @@
 #include "analyzer/lower/adapters/fused_layers.h"
 #include "analyzer/lower/adapters/layers.h"
 #include "analyzer/lower/adapters/sequence_gathers.h"
+#include "analyzer/lower/adapters/split_rules.h"
 #include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
@@ -40,25 +41,40 @@ bool LetsPass(const FrameworkNode& node) {
   }
 }
 
+bool IsTable(const Lowered& lowered, const FrameworkNode& node) {
+  return node.op == "embedding" && !node.module.empty() && node.inputs.size() > 1 &&
+         lowered.kinds[node.inputs[0]] == TensorKind::kParameter;
+}
+
+// An input of the model, or a view of one.
+bool IsGiven(const Lowered& lowered, TensorId id) {
+  for (const FrameworkNode* maker; (maker = lowered.graph.MakerOf(id)) != nullptr; id = maker->inputs.front()) {
+    if (!IsView(maker->op)) return false;
+  }
+  return lowered.kinds[id] == TensorKind::kInput;
+}
+
 class LayerSources {
  public:
   explicit LayerSources(const Lowered& lowered) : lowered_(lowered) {}
 
-  // The layers that all of the layer's input comes from; nullopt: some of it comes from elsewhere. What no parameter
-  // and no input is behind (positions, masks) counts for nothing.
+  // The layers that all of the layer's input comes from, and the tables of what attention adds to its scores, which
+  // have a column for each head; nullopt: some of it comes from elsewhere. What no parameter and no input is behind
+  // (positions, masks) counts for nothing.
   std::optional<std::vector<NodeId>> Of(const FrameworkNode& layer) const {
     std::vector<NodeId> sources;
-    std::vector<TensorId> open = {layer.inputs[0]};
-    absl::flat_hash_set<TensorId> seen(open.begin(), open.end());
+    std::vector<Open> open = {{layer.inputs[0], false}};
+    absl::flat_hash_set<std::pair<TensorId, bool>> seen(open.begin(), open.end());
     while (!open.empty()) {
-      const TensorId id = open.back();
+      const auto [id, of_scores] = open.back();
       open.pop_back();
       const FrameworkNode* maker = lowered_.graph.MakerOf(id);
       if (maker == nullptr) {
         if (lowered_.kinds[id] == TensorKind::kInput && IsFloating(lowered_.graph.tensors[id].dtype)) return {};
         continue;
       }
-      if (IsLayer(lowered_, *maker)) {
+      const bool table = of_scores && IsTable(lowered_, *maker) && !IsGiven(lowered_, maker->inputs[1]);
+      if (table || IsLayer(lowered_, *maker)) {
         sources.push_back(lowered_.graph.tensors[id].producer);
         continue;
       }
@@ -67,14 +83,20 @@ class LayerSources {
         if (IsFloating(lowered_.graph.tensors[id].dtype)) return {};
         continue;
       }
-      for (const TensorId input : maker->inputs) {
-        if (input.valid() && seen.insert(input).second) open.push_back(input);
+      const OpFamily family = FactsOf(maker->op).family;
+      for (size_t i = 0; i < maker->inputs.size(); ++i) {
+        const TensorId input = maker->inputs[i];
+        const bool mask = family == OpFamily::kAttention && i == kMaskOfAttention;
+        const bool scores = of_scores || mask || family == OpFamily::kSoftmax;
+        if (input.valid() && seen.insert({input, scores}).second) open.emplace_back(input, scores);
       }
     }
     return sources;
   }
 
  private:
+  using Open = std::pair<TensorId, bool>;  // whether it is what scores are made of
+
   const Lowered& lowered_;
 };
 
@@ -86,14 +108,6 @@ bool IsReturned(const Lowered& lowered, TensorId id) {
     if (readers.size() != 1 || !IsView(graph.nodes[readers.front()].op)) return false;
     id = graph.nodes[readers.front()].outputs.front();
   }
-}
-
-// An input of the model, or a view of one.
-bool IsGiven(const Lowered& lowered, TensorId id) {
-  for (const FrameworkNode* maker; (maker = lowered.graph.MakerOf(id)) != nullptr; id = maker->inputs.front()) {
-    if (!IsView(maker->op)) return false;
-  }
-  return lowered.kinds[id] == TensorKind::kInput;
 }
 
 // What runs around `node` in its module's call: its nodes side by side, as long as they have no other layer among them.
@@ -143,7 +157,7 @@ class PlanFinder {
     if (modules_.contains(id)) return;
     const NodeSpan span = CallAround(lowered_, id);
     StyledModule module{nodes_[id].module, style, span.first, span.last, 1, {}};
-    if (style == TensorStyle::kColwise) module.pieces = PiecesOf(lowered_, nodes_[id]);
+    if (style == TensorStyle::kColwise && IsLayer(lowered_, nodes_[id])) module.pieces = PiecesOf(lowered_, nodes_[id]);
     modules_.emplace(id, std::move(module));
   }
 
@@ -168,9 +182,7 @@ class PlanFinder {
     for (NodeId id(0); nodes_.contains(id); id = NodeId(id.value() + 1)) {
       const FrameworkNode& node = nodes_[id];
       if (IsLayer(lowered_, node) && IsReturned(lowered_, node.outputs.front())) Set(id, TensorStyle::kGathered);
-      const bool table = node.op == "embedding" && !node.module.empty() && node.inputs.size() > 1 &&
-                         lowered_.kinds[node.inputs[0]] == TensorKind::kParameter;
-      if (!table) continue;
+      if (!IsTable(lowered_, node)) continue;
       tables.push_back(id);
       if (!IsGiven(lowered_, node.inputs[1])) continue;
       Set(id, TensorStyle::kEmbedding);

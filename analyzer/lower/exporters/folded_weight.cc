@@ -4,8 +4,13 @@
 //   conv(x, onnx::Conv_436, pos_conv.bias)   ->   weight_norm(v, g) -> w; conv(x, w, pos_conv.bias)
 //
 // The name of the weight shows it (TorchScript). A folded BatchNorm, which gives the convolution a weight of such a
-// name too, makes a new bias with it (exporters/folded_batch_norm.cc). Source:
-// torch/csrc/jit/passes/onnx/constant_fold.cpp and eval_peephole.cpp.
+// name too, makes a new bias with it (exporters/folded_batch_norm.cc). In dynamo's export it is the name of the call
+// that made it, and the module has parameters that the file has not:
+//
+//   linear(x, cat_4)                         ->   cat_4, which stands for them -> w; linear(x, w)
+//
+// Sources: torch/csrc/jit/passes/onnx/constant_fold.cpp and eval_peephole.cpp; onnxscript's _constant_folding.py.
+#include <algorithm>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -32,12 +37,51 @@ Dims LengthDims(const Dims& weight) {
   return dims;
 }
 
+// A layer's weight that a call of more than a view gave, as the calls that read it say.
+bool IsMadeOfLost(const Graph& source, const Draft& draft, TensorId id) {
+  const std::string& name = draft.tensor(id).name;
+  if (draft.kind(id) != TensorKind::kParameter || FoldedCall(name).empty() || NamesAlias(name)) return false;
+  if (!IsLayerWeight(source, id)) return false;
+  const NodeIds& readers = source.tensors[id].consumers;
+  return std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    const Node& node = source.nodes[reader];
+    return !node.lost_parameter.empty() && IsArgumentOfCall(node, name);
+  });
+}
+
+NodeId FirstReader(const Draft& draft, TensorId id) {
+  const NodeIds& readers = draft.readers(id);
+  return *std::min_element(readers.begin(), readers.end(),
+                           [&](NodeId a, NodeId b) { return draft.rank(a) < draft.rank(b); });
+}
+
+// Of parameters that are as large together: they may be smaller (assume/choices/loose_parameters.h).
+int64_t ComputeOfLost(Lowering& lowering) {
+  Draft& draft = lowering.draft;
+  int64_t count = 0;
+  for (TensorId id : lowering.source.initializers) {
+    if (!IsMadeOfLost(lowering.source, draft, id) || draft.readers(id).empty()) continue;
+    const NodeId first = FirstReader(draft, id);
+    const Tensor stored = draft.tensor(id);
+    const TensorId made = draft.NewTensor(absl::StrCat(stored.name, "/computed"), stored.dtype, stored.shape.dims);
+    draft.ReplaceReaders(id, made);
+    FrameworkNode compute = MakeNodeInCallOf(draft.node(first), "mul_scalar", {id}, {made});
+    compute.attributes["scalar"] = 1.0;
+    compute.name = stored.name;
+    Rank rank = draft.rank(first);
+    --rank.place;
+    draft.Add(std::move(compute), rank);
+    ++count;
+  }
+  return count;
+}
+
 }  // namespace
 
 int64_t ComputeFoldedWeights(Lowering& lowering) {
   if (lowering.run.batch_norm == BatchNormMode::kUnfold) return 0;
   Draft& draft = lowering.draft;
-  int64_t count = 0;
+  int64_t count = ComputeOfLost(lowering);
   for (NodeId id : draft.InOrder()) {
     if (!HasFoldedWeightAlone(draft, draft.node(id))) continue;
     const FrameworkNode conv = draft.node(id);

@@ -77,7 +77,6 @@ class Finder {
   }
 
   const SignatureEntry* Entry(TensorId id) const { return graph_.signature.FindTarget(graph_.tensors[id].name); }
-
   bool IsStored(TensorId id) const { return id.valid() && graph_.tensors[id].role == TensorRole::kInitializer; }
 
   bool IsInFile(const SignatureEntry& entry) const {
@@ -103,14 +102,15 @@ class Finder {
     return is_new ? 1 : 0;
   }
 
-  // The tensors of the module that the call reads, in the order in which exporters hand them to operators.
-  std::vector<const SignatureEntry*> ArgumentsOf(const FxCall& call) const {
+  // The tensors of the module that the call reads, in the order in which exporters hand them to operators. Of a list
+  // several operators read parts (lstm), one reads it as it is (cat).
+  std::vector<const SignatureEntry*> ArgumentsOf(const CallNodes& call) const {
     std::vector<const SignatureEntry*> entries;
-    for (const std::string& arg : call.args) {
+    for (const std::string& arg : call.nodes.size() == 1 ? ArgumentsAndListed(call.call) : call.call.args) {
       if (const SignatureEntry* entry = graph_.signature.FindPlaceholder(arg)) entries.push_back(entry);
     }
     // addmm(bias, x, weight) is x * weight + bias.
-    if (absl::StartsWith(call.target, "aten.addmm") && entries.size() > 1)
+    if (absl::StartsWith(call.call.target, "aten.addmm") && entries.size() > 1)
       std::rotate(entries.begin(), entries.begin() + 1, entries.end());
     return entries;
   }
@@ -118,7 +118,7 @@ class Finder {
   // A stored tensor in a slot of a node that the call does not read: one of equal contents took the place of what it
   // does read.
   int64_t Split(const CallNodes& call) {
-    std::vector<const SignatureEntry*> arguments = ArgumentsOf(call.call);
+    std::vector<const SignatureEntry*> arguments = ArgumentsOf(call);
     std::vector<std::pair<NodeId, size_t>> slots;
     bool any_named = false;
     for (NodeId id : call.nodes) {
@@ -136,8 +136,8 @@ class Finder {
       }
     }
     std::erase_if(arguments, [&](const SignatureEntry* entry) { return IsInFile(*entry); });
-    if (!any_named || slots.size() > arguments.size()) return 0;
     int64_t count = 0;
+    if (!any_named || slots.size() > arguments.size()) return count;
     for (size_t i = 0; i < slots.size(); ++i) {
       const auto [id, input] = slots[i];
       const TensorId merged = graph_.nodes[id].inputs[input];
@@ -172,17 +172,15 @@ class Finder {
     for (NodeId id : call.nodes) {
       const Node& node = graph_.nodes[id];
       for (size_t i = 0; i < node.inputs.size(); ++i) {
-        if (!IsStored(node.inputs[i]) || Entry(node.inputs[i]) != nullptr ||
-            !IsFoldedTensor(graph_.tensors[node.inputs[i]]))
-          continue;
+        const TensorId input = node.inputs[i];
+        if (!IsStored(input) || Entry(input) != nullptr || !IsFoldedTensor(graph_.tensors[input])) continue;
         const SignatureEntry* read = nullptr;
         if (is_linear) {
           read = IsLinearLayer(node) && i == 1 ? parameter(1) : nullptr;
-        } else if (is_group_norm) {  // torch_lib/ops/core.py, aten_group_norm: a norm without scale, then scale and
-                                     // shift
+        } else if (is_group_norm) {  // torch_lib/ops/core.py: a norm without scale, then scale and shift
           read = node.op == "Mul" ? parameter(2) : node.op == "Add" ? parameter(3) : nullptr;
         } else if (parameters.size() == 1) {  // but for what another call gave
-          read = IsArgumentOfCall(node, graph_.tensors[node.inputs[i]].name) ? nullptr : parameters[0];
+          read = IsArgumentOfCall(node, graph_.tensors[input].name) ? nullptr : parameters[0];
         } else if (parameters.empty() && i == 1 && (IsConvolutionLayer(node) || IsLinearLayer(node))) {
           read = ParametrizationOf(node);
         }
@@ -255,7 +253,7 @@ class Finder {
     absl::flat_hash_set<std::string> shared;
     for (const CallNodes& call : calls_) {
       const std::string module(CallingModuleOf(graph_.nodes[call.nodes[0]]));
-      for (const SignatureEntry* entry : ArgumentsOf(call.call)) {
+      for (const SignatureEntry* entry : ArgumentsOf(call)) {
         const auto [owner, last] = SplitPath(entry->target);
         if (owner != module)
           shared.insert(module.empty() ? std::string(last) : absl::StrCat(module, ".", std::string(last)));
@@ -267,7 +265,9 @@ class Finder {
   std::vector<std::string> Unknown(SignatureKind kind) const {
     absl::flat_hash_set<std::string> known = Shared();
     for (const CallNodes& call : calls_) {
-      for (const SignatureEntry* entry : ArgumentsOf(call.call)) known.insert(entry->target);
+      for (const std::string& arg : ArgumentsAndListed(call.call)) {
+        if (const SignatureEntry* entry = graph_.signature.FindPlaceholder(arg)) known.insert(entry->target);
+      }
     }
     std::vector<std::string> unknown;
     for (const SignatureEntry& entry : graph_.signature.entries()) {

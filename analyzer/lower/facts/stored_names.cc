@@ -47,6 +47,7 @@ enum class Gives : uint8_t {
   kPlain,
   kView,        // all or a part of what it is given, as it is
   kConversion,  // the same in another type
+  kMore,        // more elements than one of what it is given: joined, repeated, picked
   kTable,       // what parameters do not come from: frequencies, positions, tensors filled with a number
 };
 
@@ -63,13 +64,13 @@ constexpr auto kNamedCalls = std::to_array<NamedCall>({
     {"abs", Gives::kPlain},
     {"add", Gives::kPlain},
     {"arange", Gives::kTable},
-    {"cat", Gives::kPlain},
+    {"cat", Gives::kMore},
     {"clone", Gives::kConversion},
     {"convert_element_type", Gives::kPlain},
     {"cos", Gives::kTable},
     {"cumsum", Gives::kTable},
     {"div", Gives::kPlain},
-    {"einsum", Gives::kPlain},
+    {"einsum", Gives::kMore},
     {"exp", Gives::kPlain},
     {"expand", Gives::kView},
     {"flip", Gives::kPlain},
@@ -77,7 +78,7 @@ constexpr auto kNamedCalls = std::to_array<NamedCall>({
     {"full_like", Gives::kTable},
     {"ge", Gives::kPlain},
     {"gt", Gives::kPlain},
-    {"index", Gives::kPlain},
+    {"index", Gives::kMore},
     {"le", Gives::kPlain},
     {"lift_fresh_copy", Gives::kConversion, false},
     {"linspace", Gives::kTable},
@@ -93,7 +94,7 @@ constexpr auto kNamedCalls = std::to_array<NamedCall>({
     {"permute", Gives::kPlain},
     {"pow", Gives::kTable},
     {"reciprocal", Gives::kPlain},
-    {"repeat", Gives::kPlain},
+    {"repeat", Gives::kMore},
     {"reshape", Gives::kView},
     {"rsqrt", Gives::kPlain},
     {"rsub", Gives::kPlain},
@@ -105,7 +106,7 @@ constexpr auto kNamedCalls = std::to_array<NamedCall>({
     {"softmax", Gives::kPlain},
     {"sqrt", Gives::kPlain},
     {"squeeze", Gives::kView},
-    {"stack", Gives::kPlain},
+    {"stack", Gives::kMore},
     {"sub", Gives::kPlain},
     {"sum", Gives::kPlain},
     {"t", Gives::kView},
@@ -157,6 +158,8 @@ std::string_view FoldedCall(std::string_view name) {
 
 bool NamesView(std::string_view name) { return NameGives(name, Gives::kView); }
 bool NamesConversion(std::string_view name) { return NameGives(name, Gives::kConversion); }
+bool NamesAlias(std::string_view name) { return NamesView(name) || CallInName(name) == "permute"; }
+bool NamesMore(std::string_view name) { return NameGives(name, Gives::kMore); }
 bool NamesTable(std::string_view name) { return NameGives(name, Gives::kTable); }
 
 bool IsResultName(std::string_view name) {

@@ -26,6 +26,14 @@ bool NamesView(std::string_view name);
 bool NamesConversion(std::string_view name);
 bool NamesTable(std::string_view name);
 
+// A result that shares the memory of what it is given: a view, or a permute, which also turns what was computed of a
+// parameter.
+bool NamesAlias(std::string_view name);
+
+// A result that may have more elements than all parameters together that it is made of: joined, repeated, picked by an
+// index. A sum or a product has as many as the largest.
+bool NamesMore(std::string_view name);
+
 // The name of a folded result in a dynamo export: "val_34", "unsqueeze_14".
 bool IsResultName(std::string_view name);
 

@@ -2,7 +2,9 @@
 
 #include <optional>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/onnx/infer/body.h"
 #include "analyzer/onnx/infer/bounds.h"
@@ -22,6 +24,24 @@ std::string Describe(const onnx::NodeProto& node, const onnx::GraphProto& graph)
     if (&graph.node(i) == &node) return absl::StrCat("node #", i, " (", node.op_type(), ")");
   }
   return absl::StrCat("a node (", node.op_type(), ")");
+}
+
+// Element types that value_info gives to tensors that are stored as doubles, where it says another floating type: what
+// torch computed with. onnxscript's constant folding runs ONNX's reference operators, in which numpy may go over to
+// doubles, and stores what came out; the node's value_info, from torch's program, stays.
+// Source: onnxscript/optimizer/_constant_folding.py, new_initializer.
+absl::flat_hash_map<absl::string_view, int> FoldedToDouble(const onnx::GraphProto& graph) {
+  absl::flat_hash_map<absl::string_view, int> types;
+  for (const onnx::TensorProto& tensor : graph.initializer()) {
+    if (tensor.data_type() == onnx::TensorProto::DOUBLE) types.emplace(tensor.name(), onnx::TensorProto::DOUBLE);
+  }
+  if (types.empty()) return types;
+  for (const onnx::ValueInfoProto& info : graph.value_info()) {
+    const auto stored = types.find(info.name());
+    const int type = info.type().tensor_type().elem_type();
+    if (stored != types.end() && IsFloating(DTypeOf(type))) stored->second = type;
+  }
+  return types;
 }
 
 // "1x3x224x224 and 64x4x7x7"
@@ -57,9 +77,12 @@ bool NodeSite::MayRead(size_t i) const {
 InferencePass::InferencePass(const onnx::ModelProto& model, bool fold) : operators_(model), fold_(fold) {}
 
 void InferencePass::BindInitializers(const onnx::GraphProto& graph, ValueScope& scope) {
+  const absl::flat_hash_map<absl::string_view, int> doubles = FoldedToDouble(graph);
   for (const onnx::TensorProto& tensor : graph.initializer()) {
     ScopeValue value;
-    value.type = MakeType(tensor.data_type(), Shape(Dims(tensor.dims().begin(), tensor.dims().end())), arena_);
+    const auto of_double = doubles.find(tensor.name());
+    const int type = of_double == doubles.end() ? tensor.data_type() : of_double->second;
+    value.type = MakeType(type, Shape(Dims(tensor.dims().begin(), tensor.dims().end())), arena_);
     if (HasPayload(tensor)) value.tensor = &tensor;
     scope.Set(tensor.name(), std::move(value));
   }

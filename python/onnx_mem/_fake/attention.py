@@ -8,6 +8,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_map
 
 aten = torch.ops.aten
 _CHOOSING = F.scaled_dot_product_attention  # the framework's own, which chooses a kernel
@@ -39,7 +40,13 @@ class GpuAttention(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         if func is _CHOOSING:
             return attention(*args, **(kwargs or {}))
+        if func is torch.tensor and isinstance(args[0], (list, tuple)):   # it would read a GPU's memory past the modes
+            args = (tree_map(_number, args[0]), *args[1:])
         return func(*args, **(kwargs or {}))
+
+
+def _number(x: Any) -> Any:
+    return x.item() if isinstance(x, torch.Tensor) and x.dim() == 0 else x
 
 
 def attention(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: Any = 0.0, is_causal: bool = False,

@@ -1,11 +1,18 @@
-"""Values of tensors without data that follow from sizes alone, for code that asks: torch.arange(1, x.dim()).tolist(),
-`if (position_ids.diff() != 1).any()`."""
+"""Values of tensors without data that follow from sizes, or from integers that were given, for code that asks:
+torch.arange(1, x.dim()).tolist(), `if (position_ids.diff() != 1).any()`, features[ids == image_token]."""
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    FakeTensor,
+    FakeTensorMode,
+)
 from torch.utils._mode_utils import no_dispatch
 from torch.utils._pytree import tree_leaves, tree_map
 
@@ -15,16 +22,65 @@ _FACTORIES = {aten.arange.default, aten.arange.start, aten.arange.start_step, at
 _MOST = 1 << 20                         # elements of a tensor whose values are worked out: positions, no masks
 
 
+class _Values(NamedTuple):
+    """What a fake tensor has known values by."""
+    value: torch.Tensor     # on the host; that of a view is a view of that of its base
+    version: list[int]      # one for a tensor and its views: the count of writes behind which the values are
+
+
 def known(t: torch.Tensor) -> torch.Tensor | None:
     """The values of a fake tensor, on the host; None where they depend on data."""
-    value, version = getattr(t, "_onnx_mem_known", (None, None))
-    return value if value is not None and not t.is_inference() and t._version == version else None
+    values = getattr(t, "_onnx_mem_known", None)
+    if values is None and isinstance(t, FakeTensor):       # torch.tensor([2, 2])
+        return t.constant
+    return values.value if values is not None and not t.is_inference() and t._version == values.version[0] else None
+
+
+_expected: dict[Any, list[dict[str, Any]]] = {}
+
+
+@contextlib.contextmanager
+def expected(func: Any, results: list[dict[str, Any]]) -> Iterator[None]:
+    """Inside, this operator gives these results (shape, strides, dtype) where values say their lengths."""
+    _expected[func] = results
+    try:
+        yield
+    finally:
+        del _expected[func]
+
+
+def tell(t: torch.Tensor, value: torch.Tensor, base: torch.Tensor | None = None) -> None:
+    """From here on the fake tensor has these values, until something that is not known is written into it.
+
+    base: what `t` is a view of, as `value` is of the values of that."""
+    of_base = getattr(base, "_onnx_mem_known", None)
+    t._onnx_mem_known = _Values(value, of_base.version if of_base is not None else [t._version])
+
+
+def tell_example(t: torch.Tensor, example: torch.Tensor) -> None:
+    """Tells the values of an example, over and over in each dimension where `t` is longer. Not of numbers that a model
+    computes with (floating ones), nor of an example that has no data."""
+    if example.is_floating_point() or example.is_complex() or t.numel() > _MOST or example.numel() == 0:
+        return
+    if isinstance(example, FakeTensor) or example.is_meta:
+        return
+    with no_dispatch():
+        value = example.detach().cpu().clone()
+        for dim, size in enumerate(t.shape):
+            value = value.index_select(dim, torch.arange(size) % value.shape[dim])
+    tell(t, value)
 
 
 def _worked_out(func: Any, args: Any, kwargs: dict[str, Any]) -> torch.Tensor | None:
     """What `func` gives on the host; None where it draws numbers, writes, or reads what is not known."""
+    if func._schema.is_mutable:
+        return None
+    return _on_host(func, args, kwargs)
+
+
+def _on_host(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     leaves = tree_leaves((args, kwargs))
-    if func._schema.is_mutable or torch.Tag.nondeterministic_seeded in func.tags:
+    if torch.Tag.nondeterministic_seeded in func.tags:
         return None
     tensors = [a for a in leaves if isinstance(a, torch.Tensor)]
     if any(known(t) is None for t in tensors) or any(isinstance(a, (torch.SymInt, torch.SymBool)) for a in leaves):
@@ -44,18 +100,76 @@ def _worked_out(func: Any, args: Any, kwargs: dict[str, Any]) -> torch.Tensor | 
         return None
 
 
+def _write(func: Any, args: Any, kwargs: dict[str, Any]) -> None:
+    """Known values that an operator in place leaves known: it writes into its first argument alone."""
+    writes = [a.name for a in func._schema.arguments if a.alias_info is not None and a.alias_info.is_write]
+    of = getattr(args[0], "_onnx_mem_known", None) if args else None
+    if writes != [func._schema.arguments[0].name] or of is None or known(args[0]) is None:
+        return
+    if _on_host(func, args, kwargs) is not None:
+        of.version[0] += 1                           # autograd counts the write when this has returned
+
+
+class DrawnNumber(DataDependentOutputException):
+    """The code needs the value of a number that the framework's generator draws."""
+
+    def __str__(self) -> str:
+        return ("a number drawn at random decides what runs; set what it decides (a probability to drop layers) to "
+                "0: that step needs the most")
+
+
+def _is_drawn(func: Any, args: Any, kwargs: Any) -> bool:
+    """Whether nothing but drawn numbers is in the results: torch.rand([]) < 0.1, not what dropout gives."""
+    drawn = [getattr(t, "_onnx_mem_drawn", False) for t in tree_leaves((args, kwargs))
+             if isinstance(t, torch.Tensor) and known(t) is None]
+    return all(drawn) and (bool(drawn) or torch.Tag.nondeterministic_seeded in func.tags)
+
+
 class FakeMode(FakeTensorMode):
-    """Tensors without data, except where the values follow from arguments alone: positions, masks of ones, numbers."""
+    """Tensors without data, except where the values follow from arguments alone (positions, masks of ones, numbers) or
+    from integers that were given (tell)."""
 
     def dispatch(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
-        if func is aten._local_scalar_dense.default and known(args[0]) is not None:
-            return known(args[0]).item()
-        out = super().dispatch(func, types, args, kwargs)
+        if func is aten._local_scalar_dense.default:
+            if known(args[0]) is not None:
+                return known(args[0]).item()
+            if getattr(args[0], "_onnx_mem_drawn", False):
+                raise DrawnNumber(func)
+        try:
+            out = super().dispatch(func, types, args, kwargs)
+        except DynamicOutputShapeException:
+            if (out := self._of_known_count(func, types, args, kwargs or {})) is None:
+                raise
         made = list(out) if isinstance(out, (tuple, list)) else [out]         # unbind, which tolist() is made of
         worth = isinstance(func, torch._ops.OpOverload) and made and all(
             isinstance(t, FakeTensor) and t.numel() <= _MOST and not t.is_inference() for t in made)
         values = _worked_out(func, args, kwargs or {}) if worth else None
         for t, value in zip(made, values if isinstance(values, (tuple, list)) else [values], strict=False):
             if isinstance(value, torch.Tensor):
-                t._onnx_mem_known = (value, t._version)
+                tell(t, value, args[0] if func.is_view else None)
+        if isinstance(func, torch._ops.OpOverload):
+            if func._schema.is_mutable:
+                _write(func, args, kwargs or {})
+            if _is_drawn(func, args, kwargs):
+                for t in made:
+                    if isinstance(t, FakeTensor):
+                        t._onnx_mem_drawn = True
         return out
+
+    def _of_known_count(self, func: Any, types: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """What an operator gives whose result is as long as values say; None where those are not known."""
+        if func in _expected:
+            made = [self._empty(v["shape"], v["strides"], getattr(torch, v["dtype"]), args[0].device)
+                    for v in _expected[func]]
+            return made[0] if len(made) == 1 else tuple(made)
+        if func is aten.masked_select.default:
+            read, mask = torch.broadcast_tensors(args[0], args[1])
+            return read[mask] if known(mask) is not None else None
+        value = _worked_out(func, args, kwargs)
+        if not isinstance(value, torch.Tensor):
+            return None
+        return self._empty(value.shape, value.stride(), value.dtype, args[0].device)
+
+    def _empty(self, shape: Any, strides: Any, dtype: torch.dtype, device: torch.device) -> FakeTensor:
+        with no_dispatch():
+            return FakeTensor(self, torch.empty_strided(shape, strides, dtype=dtype, device="meta"), device)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dataclasses
 import functools
 import importlib
 import logging
@@ -20,7 +21,7 @@ from ..errors import CannotRecord, Error
 from .attention import GpuAttention, attention
 from .inputs import FreeDims, batch_dim_of
 from .kernels import register
-from .numbers import FakeMode, known
+from .numbers import FakeMode, known, tell_example
 from .packed import held_by_packed, pack, packed_kernels
 from .recurrent import RECURRENT, recurrent
 
@@ -259,6 +260,23 @@ def without_data(tensors: list[torch.Tensor], device: str = DEVICE, dtype: torch
     return made
 
 
+@dataclasses.dataclass(frozen=True)
+class Given:
+    """What else than sizes the example inputs give.
+
+    values: integers and booleans have the values of the example, over and over where there are more of them.
+    multiples: a batch dimension of a multiple of the batch follows it: the patches of all images, one after another."""
+    values: bool = False
+    multiples: bool = False
+
+    def follows(self, size: int, batch: int) -> bool:
+        """Whether a dimension of this size grows with the batch."""
+        return size > 0 and size % batch == 0 if self.multiples else size == batch
+
+
+NOTHING = Given()
+
+
 def batch_of(inputs: Any, batch_dim: Any, names: list[str]) -> int:
     """The batch that the example inputs have: the size of the batch dimension of the first tensor that has one."""
     for t, name in zip((t for t in tree_leaves(inputs) if isinstance(t, torch.Tensor)), names, strict=False):
@@ -270,7 +288,7 @@ def batch_of(inputs: Any, batch_dim: Any, names: list[str]) -> int:
 
 
 def resized(inputs: Any, old: int, new: int, batch_dim: Any, names: list[str], free: FreeDims | None = None,
-            length: int | None = None) -> Any:
+            length: int | None = None, given: Given = NOTHING) -> Any:
     """Fresh fake inputs for batch `new`: the batch dimension of every tensor that has size `old` there. With `free`,
     the dimensions that it names are `length` where they were its own."""
     leaves, spec = tree_flatten(inputs)
@@ -282,8 +300,8 @@ def resized(inputs: Any, old: int, new: int, batch_dim: Any, names: list[str], f
         name = next(names_left)
         if id(t) not in seen:
             shape, dim = list(t.shape), batch_dim_of(batch_dim, name)
-            if dim is not None and len(shape) > dim and shape[dim] == old:
-                shape[dim] = new
+            if dim is not None and len(shape) > dim and given.follows(shape[dim], old):
+                shape[dim] = shape[dim] // old * new
             for at in free.of(name) if free is not None and length is not None else ():
                 if len(shape) > at and t.shape[at] == free.length:
                     shape[at] = length
@@ -294,6 +312,8 @@ def resized(inputs: Any, old: int, new: int, batch_dim: Any, names: list[str], f
             fake = (torch.empty(shape, dtype=t.dtype, device=DEVICE) if strides is None else
                     torch.empty_strided(shape, strides, dtype=t.dtype, device=DEVICE))
             seen[id(t)] = fake.requires_grad_(t.requires_grad and t.is_leaf)
+            if given.values:
+                tell_example(fake, t)
         out.append(seen[id(t)])
     return tree_unflatten(out, spec)
 

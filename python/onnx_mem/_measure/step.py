@@ -11,10 +11,11 @@ import torch.nn.functional as F
 from torch.utils._pytree import tree_leaves, tree_map
 
 from .._examples import examples
+from .._fake.given import first_given
 from .._fake.inputs import input_names
 from .._fake.packed import beside_packed
 from .._fake.precision import autocast, checked, converted, type_of
-from .._fake.tensors import batch_of, keeps_nothing, on_fake_cuda, refuse_what_is_not_plain, resized, weightless
+from .._fake.tensors import Given, batch_of, keeps_nothing, on_fake_cuda, refuse_what_is_not_plain, resized, weightless
 from .._types import BatchDim, GivenPlan, Input, Loss, Module, Precision
 from ..errors import Error, reported
 from .engine import Engine
@@ -106,15 +107,15 @@ def measure(model: Module | None = None, args: object = (), *rest: object,
     names = input_names(model, args, kwargs)
     was = batch_of((args, kwargs), batch_dim, names)
 
-    def inputs() -> Any:
-        return resized((args, kwargs), was, batch or was, batch_dim, names)
     vocabulary = _vocabulary(model, args, kwargs)
 
-    def run() -> Measured:
+    def run(given: Given) -> Measured:
+        def inputs() -> Any:
+            return resized((args, kwargs), was, batch or was, batch_dim, names, given=given)
         with _planned(weightless(model, dtype=type_of(precision)), plan) as made:
             return run_step(made, inputs, batch or was, optimizer, training, loss, vocabulary, precision=precision,
                             accumulate=accumulate, loop=loop)
-    return on_fake_cuda("the model", run)
+    return first_given(lambda given: on_fake_cuda("the model", lambda: run(given)))[0]
 
 
 @contextlib.contextmanager

@@ -18,9 +18,20 @@ from torch.utils._pytree import tree_leaves
 from .. import _progress
 from .._examples import examples
 from .._fake.compiled import compiled_calls
+from .._fake.given import SAID_OF_VALUES, first_given
 from .._fake.inputs import FreeDims, free_dims, input_names
+from .._fake.numbers import DrawnNumber
 from .._fake.precision import autocast, checked, converted, type_of
-from .._fake.tensors import batch_of, fake_cuda, keeps_nothing, refuse_what_is_not_plain, resized, weightless
+from .._fake.tensors import (
+    NOTHING,
+    Given,
+    batch_of,
+    fake_cuda,
+    keeps_nothing,
+    refuse_what_is_not_plain,
+    resized,
+    weightless,
+)
 from .._types import BatchDim, FreeSize, Input, Mode, Module, Precision
 from ..errors import CannotRecord, Error, reported
 from . import chance
@@ -50,7 +61,8 @@ def record(model: Module | None = None, args: object = (), *rest: object,
 
     Args:
       model: on any device. It is not changed.
-      args, kwargs, inputs: example inputs, as a tuple, one after the other or by name. Only shapes and types matter.
+      args, kwargs, inputs: example inputs, as a tuple, one after the other or by name. Shapes and types matter; where
+        forward asks for values (ids == image_token), those of integers and booleans as well.
       batch_dim: the dimension of every tensor input that is the batch, where it has the size that the first tensor has
         there; or a dict from input names (as in the signature of forward) to dimensions, for the inputs that have one.
       free: one more size that stays free, by a name of yours: {"seq": 1} for dimension 1 of every tensor input,
@@ -88,10 +100,15 @@ def record(model: Module | None = None, args: object = (), *rest: object,
     batch = batch_of((args, kwargs), batch_dim, names)
     dims = free_dims(free, (args, kwargs), names, batch_dim)
 
-    def recorded(grid: Any) -> Any:
-        return _with_a_device(model, args, kwargs, _Runs(batch, batch_dim, names, dims, grid), modes, precisions)
+    def recorded(given: Given) -> tuple[Record, CannotRecord | None]:
+        def of_grid(grid: Any) -> Record:
+            runs = _Runs(batch, batch_dim, names, dims, grid, given)
+            return _with_a_device(model, args, kwargs, runs, modes, precisions)
+        return _first_that_fits(of_grid, _grids(dims.length) if dims is not None else ())
     with chance.left_as_they_were(), _older_objects_aside(), compiled_calls() as compiled:
-        made, why = _first_that_fits(recorded, _grids(dims.length) if dims is not None else ())
+        (made, why), given = first_given(recorded)
+    if given.values:
+        notes.append(SAID_OF_VALUES)
     if compiled and not notes:
         notes.append("forward calls a compiled function; it was recorded as if it were not compiled, and a compiled "
                      "step takes other memory")
@@ -105,6 +122,9 @@ def record(model: Module | None = None, args: object = (), *rest: object,
 
 
 def _said_of_range(first: int, last: int | None) -> str:
+    if first == last:
+        return (f"forward takes another path at each batch: the record holds for batch {first} alone; record it with "
+                "inputs of the batch that you ask for")
     below = f"below batch {first}" if first > 1 else ""
     above = f"from batch {last + 1} on" if last is not None else ""
     return (f"forward takes another path {' and '.join(x for x in (below, above) if x)}: the record holds for "
@@ -160,9 +180,10 @@ class _Runs:
     names: list[str]
     free: FreeDims | None
     grid: _Grid | None
+    given: Given = NOTHING
 
     def inputs(self, x: Any, batch: int, length: int | None) -> Any:
-        return resized(x, self.batch, batch, self.batch_dim, self.names, self.free, length)
+        return resized(x, self.batch, batch, self.batch_dim, self.names, self.free, length, self.given)
 
     @property
     def batches(self) -> tuple[int, int, int]:
@@ -247,7 +268,9 @@ def _programs(model: torch.nn.Module, inputs: Any, runs: Any, mode: str,
         except CannotRecord as e:
             if chance.state() != before:
                 raise CannotRecord(f"{_DRAWN}, and takes another path by them ({e.reason})") from e
-            raise
+            if not isinstance(e, _Branches):
+                raise
+            return {None: _of_one_batch(run, runs, e)}, (runs.batch, runs.batch)
         if chance.state() != before:
             _refuse_other_draws(run, runs, found[None])
         alone = _of_one_sample(run, runs, found[None])
@@ -330,6 +353,15 @@ def _of_batches(run: Any, runs: Any) -> Any:
         raise e
 
 
+def _of_one_batch(run: Any, runs: Any, branches: Any) -> Any:
+    """The program of the example's batch alone, of code with a line for each sample."""
+    run(runs.batch, None, watch=False)
+    found = run(runs.batch, None, watch=True)
+    if comparable(found) != comparable(run(runs.batch, None, watch=True, last=True)):
+        raise branches
+    return found
+
+
 class _Branches(CannotRecord):
     """Programs of several batches that are not one."""
 
@@ -404,7 +436,8 @@ def _explained(error: Exception, mode: str, model: torch.nn.Module, example: Any
     return CannotRecord(reason, mode, module, where)
 
 
-_HINTS = {"DataDependentOutputException": "a value of a tensor is read (item, int, bool or a branch on it)",
+_HINTS = {"DataDependentOutputException": "a value of a tensor is read (item, int, bool or a branch on it) that "
+                                          "follows from weights or activations; leave out what needs it, often labels",
           "DynamicOutputShapeException": "a shape depends on data"}
 # What the framework says where it does not know tensors without data -> what that means here.
 _MEANS = {"HigherOrderOperator (\\w+)": "{} is one operator over functions of Python, which no line of a record holds",
@@ -415,6 +448,8 @@ _MEANS = {"HigherOrderOperator (\\w+)": "{} is one operator over functions of Py
 def _said(error: Exception, operator: str | None) -> str:
     """An exception of the framework in words."""
     kind = type(error).__name__
+    if isinstance(error, DrawnNumber):
+        return str(error)
     if kind in _HINTS:
         return f"{_HINTS[kind]}: {error}"
     if operator and "NVIDIA driver" in str(error):

@@ -11,6 +11,7 @@ import torch
 import torch.utils.checkpoint
 from torch.utils._pytree import tree_leaves, tree_unflatten, treespec_loads
 
+from .._fake.numbers import expected
 from .._fake.recurrent import RECURRENT, recurrent
 from .._fake.tensors import DEVICE
 from ..errors import Error
@@ -198,7 +199,9 @@ class _Run:
 
     def run(self, x: Any, env: dict[Any, Any]) -> None:
         args = [_decode(a, env) for a in x["args"]]
-        out = _operator(x["op"])(*args, **{k: _decode(a, env) for k, a in x["kwargs"].items()})
+        operator = _operator(x["op"])
+        with expected(operator, [self.values[v] for v in x["outs"]]):
+            out = operator(*args, **{k: _decode(a, env) for k, a in x["kwargs"].items()})
         args = None
         made = [t for t in tree_leaves(out) if isinstance(t, torch.Tensor)]
         for v, t in zip(x["outs"], made, strict=False):

@@ -21,7 +21,7 @@ VOCABULARY, WIDTH, TOKENS = 512, 64, 32
 # With --tp the peak is to be in backward: foreach refuses lists that mix DTensors and tensors, so that there are two
 # groups of parameters, which onnx-mem does not know.
 BATCH = {"tp": 32, "fsdp-tp": 32, "plan-fsdp": 32, "plan-ddp": 32, "plan-zero1": 32,
-         "plan-tp": 32, "plan-fsdp-tp": 32, "pipeline": 32, "plan-pipeline": 64}
+         "plan-tp": 32, "plan-fsdp-tp": 32, "pipeline": 32, "plan-pipeline": 64, "plan-interleaved": 64}
 MICRO_BATCHES = 4
 
 
@@ -53,7 +53,18 @@ class Live(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()
         self.storages: dict[int, weakref.ref[Any]] = {}
+        self.on_host: dict[int, weakref.ref[Any]] = {}  # copies that a plan made, which are pinned where there is a GPU
+        self.makes_host_copy = False
         self.peak = 0
+        self.empty = torch.empty
+        torch.empty = self.watched_empty
+
+    def watched_empty(self, *args: Any, **kwargs: Any) -> torch.Tensor:
+        self.makes_host_copy = "pin_memory" in kwargs
+        try:
+            return self.empty(*args, **kwargs)
+        finally:
+            self.makes_host_copy = False
 
     def see(self, values: Any) -> None:
         for leaf in tree_leaves(values):
@@ -61,7 +72,9 @@ class Live(TorchDispatchMode):
                 local = getattr(leaf, "_local_tensor", leaf)
                 local = getattr(local, "elem", local)  # of a collective that is not waited for: it has no bytes itself
                 storage = local.untyped_storage()
-                self.storages[storage._cdata] = weakref.ref(storage)
+                host = self.on_host.get(storage._cdata)
+                if host is None or host() is None:
+                    self.storages[storage._cdata] = weakref.ref(storage)
         alive = [storage for ref in self.storages.values() if (storage := ref()) is not None]
         self.peak = max(self.peak, sum(storage.nbytes() for storage in alive))
         self.storages = {storage._cdata: weakref.ref(storage) for storage in alive}
@@ -70,6 +83,9 @@ class Live(TorchDispatchMode):
         if any(t.__name__ == "DTensor" for t in types):
             return NotImplemented  # its operators on local tensors come back here
         out = func(*args, **(kwargs or {}))
+        if self.makes_host_copy:
+            storage = out.untyped_storage()
+            self.on_host[storage._cdata] = weakref.ref(storage)
         self.see((args, kwargs, out))
         return out
 
@@ -119,26 +135,33 @@ def set_up_by(code: str, m: nn.Module) -> tuple[nn.Module, Any]:
     return scope["set_up"](m, torch.optim.Adam, foreach=True)
 
 
-def stage_by(code: str | None, m: nn.Module, x: torch.Tensor) -> tuple[Any, Any]:
+SPLITS = {"pipeline": ["2"], "interleaved": ["1", "2", "3"]}  # of two ranks
+
+
+def stage_by(name: str, code: str | None, m: nn.Module, x: torch.Tensor) -> tuple[Any, Any]:
     """This rank's schedule and optimizer; other stages are gone with what is not returned."""
-    from torch.distributed.pipelining import Schedule1F1B, SplitPoint, pipeline
+    from torch.distributed.pipelining import Schedule1F1B, ScheduleInterleaved1F1B, SplitPoint, pipeline
     loss = lambda y, t: nn.functional.cross_entropy(y.flatten(0, 1), t.flatten())  # noqa: E731
     part = x[:len(x) // MICRO_BATCHES]
     if code is not None:
         scope: dict[str, Any] = {}
         exec(compile(pathlib.Path(code).read_text(), code, "exec"), scope)
         return scope["set_up"](m, (part,), loss, torch.device("cpu"), torch.optim.Adam, foreach=True)
-    pipe = pipeline(m, mb_args=(part,), split_spec={"2": SplitPoint.BEGINNING})
-    stage = pipe.build_stage(dist.get_rank(), torch.device("cpu"))
-    schedule = Schedule1F1B(stage, n_microbatches=MICRO_BATCHES, loss_fn=loss)
-    return schedule, torch.optim.Adam(stage.submod.parameters(), foreach=True)
+    begins = SPLITS[name.removeprefix("plan-")]
+    pipe = pipeline(m, mb_args=(part,), split_spec=dict.fromkeys(begins, SplitPoint.BEGINNING))
+    own = range(dist.get_rank(), len(begins) + 1, 2)
+    stages: list[Any] = [pipe.build_stage(number, torch.device("cpu")) for number in own]
+    several = len(stages) > 1
+    schedule: Any = (ScheduleInterleaved1F1B(stages, n_microbatches=MICRO_BATCHES, loss_fn=loss) if several
+                     else Schedule1F1B(stages[0], n_microbatches=MICRO_BATCHES, loss_fn=loss))
+    return schedule, torch.optim.Adam([p for stage in stages for p in stage.submod.parameters()], foreach=True)
 
 
 def run_stages(name: str, code: str | None) -> tuple[int, str]:
     torch.manual_seed(0)
     x = torch.arange(BATCH[name] * TOKENS).reshape(-1, TOKENS) % VOCABULARY
     target = (x + 1) % VOCABULARY
-    schedule, optimizer = stage_by(code, model(), x)
+    schedule, optimizer = stage_by(name, code, model(), x)
     with Live() as live:
         first = dist.get_rank() == 0
         live.see([*optimizer.param_groups[0]["params"], x if first else target])
@@ -149,7 +172,8 @@ def run_stages(name: str, code: str | None) -> tuple[int, str]:
             more = {"return_outputs": name == "pipeline", "losses": losses}
             schedule.step(x, **more) if first else schedule.step(target=target, **more)
             optimizer.step()
-        return live.peak, gradients(schedule._stage.submod)
+        stages = schedule._stages if name.endswith("interleaved") else [schedule._stage]
+        return live.peak, gradients(nn.ModuleList(stage.submod for stage in stages))
 
 
 def gradients(m: nn.Module) -> str:
@@ -191,7 +215,7 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     dist.init_process_group("gloo", store=dist.FileStore(store, world), rank=rank, world_size=world)
     given = sys.argv[5] if len(sys.argv) > 5 else None
-    staged = configuration.endswith("pipeline")
+    staged = configuration.endswith(("pipeline", "interleaved"))
     peak, digest = run_stages(configuration, given) if staged else run(configuration, world, given)
     print(f"peak {peak} gradients {digest}", flush=True)
     dist.barrier()

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_replace.h"
 #include "analyzer/assume/choices/loose_parameters.h"
@@ -50,6 +51,47 @@ TEST(FoldedExpressions, MayBeOfParametersAndTrained) {
     EXPECT_EQ(lowered->kinds[id], read ? TensorKind::kParameter : TensorKind::kHost);
   }
   EXPECT_FALSE(TrainComputed(*lowered)) << "none is left";
+}
+
+// cat_4, of pieces of fc.weight: the file has neither fc.weight nor the calls that made cat_4.
+const std::string kKernel = R"(
+    input x float32 2x8
+    weight cat_4 float32 16x8
+    node_linear = Gemm(x, cat_4) -> y float32 2x16 {transB: 1}
+    @ pkg.torch.onnx.fx_node %y : [num_users=1] = call_function[target=torch.ops.aten.linear.default](args = (%x, %cat_4), kwargs = {})
+    @ lost_parameter fc.weight
+    output y
+)";
+
+TEST(FoldedExpressions, ALayersWeightIsComputedOfParameters) {
+  const std::string dump = LowerText(kKernel);
+  EXPECT_TRUE(Has(dump, "mul_scalar(cat_4) -> cat_4/computed")) << dump;
+  EXPECT_TRUE(Has(dump, "linear(x, cat_4/computed) -> y")) << dump;
+  EXPECT_TRUE(Has(dump, "parameter cat_4")) << dump;
+  for (const auto& [from, to] : {std::pair("cat_4", "t_4"),
+                                 {"cat_4", "fc.weight"},
+                                 {"@ lost_parameter fc.weight", ""},
+                                 {"%cat_4), kw", "%p_w), kw"}}) {
+    const std::string other = LowerText(absl::StrReplaceAll(kKernel, {{from, to}}));
+    EXPECT_FALSE(Has(other, "/computed")) << from << " is " << to << "\n" << other;
+  }
+}
+
+// The four blocks of a quaternion's kernel are one parameter with four signs.
+TEST(FoldedExpressions, TheParametersOfAWeightMayBeFewer) {
+  absl::StatusOr<Lowered> lowered = Lower(ParseGraph(kKernel), onnx_mem::Run());
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  EXPECT_TRUE(ShrinkMadeOf(*lowered));
+  for (TensorId id : lowered->graph.initializers) {
+    if (lowered->kinds[id] == TensorKind::kParameter) {
+      EXPECT_EQ(NumElements(lowered->graph.tensors[id].shape), 1);
+    }
+  }
+  const std::string product = absl::StrReplaceAll(kKernel, {{"cat_4", "mul_4"}});
+  absl::StatusOr<Lowered> masked = Lower(ParseGraph(product), onnx_mem::Run());
+  ASSERT_TRUE(masked.ok()) << masked.status();
+  EXPECT_TRUE(Has(DumpLowered(*masked), "mul_scalar(mul_4) -> mul_4/computed"));
+  EXPECT_FALSE(ShrinkMadeOf(*masked)) << "weight * mask: as many as the weight";
 }
 
 }  // namespace

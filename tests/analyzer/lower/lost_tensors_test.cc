@@ -56,5 +56,20 @@ TEST(LostTensors, WhatAModuleHoldsByItsOwnNameWasFolded) {
   EXPECT_EQ(MostBytes({"out.weight"}), 8192 * 4) << "its layer runs: another parameter of it is read";
 }
 
+// lstm(x, [h, c], [weight_ih_l0, ...], ...): the operator has its weights in another order, under other names.
+TEST(LostTensors, WhatACallReadsInAListIsRead) {
+  Graph graph;
+  Node node;
+  node.op = "LSTM";
+  node.metadata[std::string(kFxNode)] =
+      "%lstm : [num_users=3] = call_function[target=torch.ops.aten.lstm.input](args = (%x, [%zeros, %zeros_1], "
+      "[%p_ih, %p_hh], True, 1), kwargs = {})";
+  graph.nodes.Add(std::move(node));
+  graph.signature = ProgramSignature::Parse(
+      "# inputs\np_ih: PARAMETER target='lstm.weight_ih_l0'\np_hh: PARAMETER target='lstm.weight_hh_l0'\n"
+      "p_no: PARAMETER target='unused'\n");
+  EXPECT_EQ(FindLostTensors(graph).unknown, std::vector<std::string>{"unused"});
+}
+
 }  // namespace
 }  // namespace onnx_mem

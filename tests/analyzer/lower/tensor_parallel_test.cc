@@ -147,6 +147,46 @@ TEST(TensorParallel, HeadsThatLieSideBySideNeedNoNote) {
   EXPECT_EQ(lowered.diagnostics.size(), notes);
 }
 
+// Two heads of 8; what is added to the scores of head h is column h of a table.
+TEST(TensorParallel, ATableOfWhatScoresAddIsSplitByHeads) {
+  Lowered lowered = LowerOf(R"(
+    input x float32 2x8x16
+    weight attn.q.weight float32 16x16
+    weight attn.v.weight float32 16x16
+    weight attn.o.weight float32 16x16
+    weight attn.bias.weight float32 32x2
+    weight places int64 8x8
+    const heads int64 4 = 2 8 2 8
+    const flat int64 3 = 2 8 16
+    const front int64 1 = 0
+    /attn/q/MatMul = MatMul(x, attn.q.weight) -> q0 float32 2x8x16
+    /attn/Reshape = Reshape(q0, heads) -> q1 float32 2x8x2x8
+    /attn/Transpose = Transpose(q1) -> q float32 2x2x8x8 {perm: [0 2 1 3]}
+    /attn/v/MatMul = MatMul(x, attn.v.weight) -> v0 float32 2x8x16
+    /attn/Reshape_1 = Reshape(v0, heads) -> v1 float32 2x8x2x8
+    /attn/Transpose_1 = Transpose(v1) -> v float32 2x2x8x8 {perm: [0 2 1 3]}
+    /attn/bias/Gather = Gather(attn.bias.weight, places) -> b0 float32 8x8x2
+    /attn/Transpose_2 = Transpose(b0) -> b1 float32 2x8x8 {perm: [2 0 1]}
+    /attn/Unsqueeze = Unsqueeze(b1, front) -> b float32 1x2x8x8
+    /attn/MatMul = MatMul(q, v) -> s float32 2x2x8x8
+    /attn/Add = Add(s, b) -> t float32 2x2x8x8
+    /attn/Softmax = Softmax(t) -> p float32 2x2x8x8 {axis: -1}
+    /attn/MatMul_1 = MatMul(p, v) -> c0 float32 2x2x8x8
+    /attn/Transpose_3 = Transpose(c0) -> c1 float32 2x8x2x8 {perm: [0 2 1 3]}
+    /attn/Reshape_2 = Reshape(c1, flat) -> c float32 2x8x16
+    /attn/o/MatMul = MatMul(c, attn.o.weight) -> z float32 2x8x16
+    output z
+)");
+  const absl::Status status = SplitTensors(lowered, Over(2));
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(ShapeOf(lowered, "attn.bias.weight"), "32x1");
+  EXPECT_EQ(ShapeOf(lowered, "b"), "1x1x8x8");
+  EXPECT_EQ(ShapeOf(lowered, "attn.q.weight"), "16x8");
+  EXPECT_EQ(ShapeOf(lowered, "attn.o.weight"), "8x16");
+  EXPECT_EQ(ShapeOf(lowered, "p"), "2x1x8x8");
+  EXPECT_EQ(ShapeOf(lowered, "z"), "2x8x16");
+}
+
 TEST(TensorParallel, HeadsThatRanksDoNotShareEvenlyAreRefused) {
   Lowered lowered = LowerOf(OneLayerForAll(kThreeInFront));
   EXPECT_FALSE(SplitTensors(lowered, Over(3)).ok());

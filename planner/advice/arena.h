@@ -1,6 +1,6 @@
 // onnxruntime's two ways to extend its arena, weighed against each other on a card.
-#ifndef ONNX_MEM_CLI_ANSWERS_ARENA_H_
-#define ONNX_MEM_CLI_ANSWERS_ARENA_H_
+#ifndef ONNX_MEM_PLANNER_ADVICE_ARENA_H_
+#define ONNX_MEM_PLANNER_ADVICE_ARENA_H_
 
 #include <cstdint>
 #include <optional>
@@ -21,4 +21,4 @@ absl::StatusOr<std::optional<Diagnostic>> BetterArena(Study& study, const Worklo
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_CLI_ANSWERS_ARENA_H_
+#endif  // ONNX_MEM_PLANNER_ADVICE_ARENA_H_

@@ -1,4 +1,4 @@
-#include "cli/answers/arena.h"
+#include "planner/advice/arena.h"
 
 #include <array>
 #include <string>

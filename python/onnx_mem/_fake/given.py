@@ -1,0 +1,46 @@
+"""Which of the example inputs' values a model needs, found by trying."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
+
+from ..errors import Error
+from .numbers import DrawnNumber
+from .tensors import NOTHING, Given
+
+T = TypeVar("T")
+
+SAID_OF_VALUES = ("forward reads values of its inputs: the record is that of these integers and masks, given over and "
+                  "over at other batches")
+
+
+def first_given(run: Callable[[Given], T]) -> tuple[T, Given]:
+    """What `run` gives where it needs least of the example: sizes alone; integers and masks with their values; these,
+    and inputs of a multiple of the batch.
+
+    Raises what `run` does: of sizes where it needs no value of a tensor, else of values."""
+    try:
+        return run(NOTHING), NOTHING
+    except Error as e:
+        if not _asks_for_values(e):
+            raise
+    values, both = Given(values=True), Given(values=True, multiples=True)
+    try:
+        return run(values), values
+    except Error as of_values:
+        try:
+            return run(both), both
+        except Error:
+            raise of_values from of_values.__cause__
+
+
+def _asks_for_values(error: BaseException | None) -> bool:
+    while error is not None:
+        if isinstance(error, DrawnNumber):
+            return False
+        if isinstance(error, (DataDependentOutputException, DynamicOutputShapeException)):
+            return True
+        error = error.__cause__
+    return False

@@ -1,0 +1,124 @@
+"""Models that read values of their inputs: positions of images among tokens, lengths, labels that are left out."""
+import warnings
+
+import pytest
+import torch
+from torch import nn
+
+import onnx_mem
+
+IMAGE = 99
+
+
+class Tokens(nn.Module):
+    """Features take the places of the tokens that stand for images, as in LLaVA."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.project, self.head = nn.Embedding(100, 8), nn.Linear(5, 8), nn.Linear(8, 100)
+
+    def forward(self, ids, images):
+        x, found = self.embed(ids), self.project(images).reshape(-1, 8)
+        places = ids == IMAGE
+        if places.sum() != found.shape[0]:
+            raise ValueError(f"{int(places.sum())} places for {found.shape[0]} features")
+        return self.head(x.masked_scatter(places[..., None].expand_as(x), found))
+
+
+class Labelled(nn.Module):
+    """A loss of the labelled tokens alone, picked by a mask and by their positions."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.head = nn.Embedding(100, 8), nn.Linear(8, 5)
+
+    def forward(self, ids, labels):
+        scores, there = self.head(self.embed(ids)), labels >= 0
+        at = there.nonzero()
+        picked = scores[there] + scores[at[:, 0], at[:, 1]]
+        scale = scores.masked_select(there[..., None]).mean()
+        return {"loss": nn.functional.cross_entropy(picked, labels[there]) * scale}
+
+
+class Samples(nn.Module):
+    """Patches of all images in one row, of each as many as its grid says: a loop over the samples."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, grids, patches):
+        ids = torch.zeros(len(grids), 2, dtype=torch.int64, device=grids.device)
+        for i, grid in enumerate(grids):
+            ids[i] += grid
+        counts = ids.prod(1).tolist()
+        ends = torch.tensor([ids[0, 0] + 1, ids[0, 1]]).sum().item()
+        return torch.stack([x.sum(0) for x in self.layer(patches).split(counts)]) * ends
+
+
+class DropsLayers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return x + self.layer(x) if torch.rand([]) < 0.1 or not self.training else self.layer(x)
+
+
+def tokens():
+    ids = torch.arange(2 * 6).reshape(2, 6)
+    ids[:, 1:4] = IMAGE
+    return Tokens(), dict(ids=ids, images=torch.zeros(2, 3, 5))
+
+
+def labelled():
+    return Labelled(), dict(ids=torch.zeros(2, 6, dtype=torch.int64), labels=torch.tensor([[1, -100, -100, 2, 3, 4]] * 2))
+
+
+def samples():
+    return Samples(), dict(grids=torch.tensor([[1, 2], [2, 2]]), patches=torch.zeros(6, 4))
+
+
+@pytest.mark.parametrize("make, batches", [(tokens, (2, 3, 7)), (labelled, (2, 3, 7)), (samples, (2,))],
+                         ids=["tokens", "labelled", "samples"])
+def test_the_record_is_that_of_the_values_given_over_and_over(make, batches):
+    model, inputs = make()
+    with pytest.warns(UserWarning, match="forward reads values of its inputs"):
+        record = onnx_mem.record(model, **inputs)
+    for batch in batches:
+        for training in (True, False):
+            verified = onnx_mem.verify(record, model, batch=batch, training=training, **inputs)
+            assert verified.same, str(verified)
+
+
+def test_values_of_the_example_are_left_alone():
+    model, inputs = samples()
+    was = {name: t.clone() for name, t in inputs.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        onnx_mem.record(model, **inputs)
+    assert all(torch.equal(inputs[name], t) for name, t in was.items())
+
+
+def test_a_model_that_asks_for_no_value_is_told_none():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        onnx_mem.record(nn.Embedding(10, 4), torch.zeros(2, 3, dtype=torch.int64))
+
+
+def test_a_number_drawn_by_the_framework_has_a_way_out():
+    with pytest.raises(onnx_mem.CannotRecord, match="train: a number drawn at random decides what runs; set what it"):
+        onnx_mem.record(DropsLayers(), torch.zeros(2, 3))
+
+
+def test_values_that_follow_from_weights_are_not_known():
+    class Reads(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(3, 3)
+
+        def forward(self, x):
+            y = self.layer(x)
+            return y if y.sum() > 0 else -y
+    with pytest.raises(onnx_mem.CannotRecord, match="follows from weights or activations; leave out what needs it"):
+        onnx_mem.record(Reads(), torch.zeros(2, 3))
