@@ -70,7 +70,7 @@ def export(model: Module | None = None, args: object = (), *rest: object, path: 
 
     Args:
       model: on any device, also on meta. It is not changed.
-      args, kwargs, inputs: example inputs, as a tuple, one after the other or by name. Only shapes and types matter.
+      args, kwargs, inputs: example inputs, as in record().
       path: ends in .onnx; or in .eager, for the bare text of the record without a graph. The last argument, or by name.
       step: as in record(); path ends in .eager, as a step has no graph.
       batch_dim: as in record().

@@ -72,7 +72,8 @@ def tokens():
 
 
 def labelled():
-    return Labelled(), dict(ids=torch.zeros(2, 6, dtype=torch.int64), labels=torch.tensor([[1, -100, -100, 2, 3, 4]] * 2))
+    labels = torch.tensor([[1, -100, -100, 2, 3, 4]] * 2)
+    return Labelled(), dict(ids=torch.zeros(2, 6, dtype=torch.int64), labels=labels)
 
 
 def samples():
@@ -107,7 +108,7 @@ def test_a_model_that_asks_for_no_value_is_told_none():
 
 
 def test_a_number_drawn_by_the_framework_has_a_way_out():
-    with pytest.raises(onnx_mem.CannotRecord, match="train: a number drawn at random decides what runs; set what it"):
+    with pytest.raises(onnx_mem.CannotRecord, match="a number drawn at random decides what runs; set what it"):
         onnx_mem.record(DropsLayers(), torch.zeros(2, 3))
 
 

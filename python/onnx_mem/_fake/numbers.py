@@ -19,6 +19,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 aten = torch.ops.aten
 _FACTORIES = {aten.arange.default, aten.arange.start, aten.arange.start_step, aten.linspace.default, aten.eye.default,
               aten.full.default, aten.ones.default, aten.zeros.default, aten.scalar_tensor.default}
+_LIFTS = {aten.lift_fresh.default, aten.lift_fresh_copy.default}      # torch.tensor([2, 2])
 _MOST = 1 << 20                         # elements of a tensor whose values are worked out: positions, no masks
 
 
@@ -31,8 +32,6 @@ class _Values(NamedTuple):
 def known(t: torch.Tensor) -> torch.Tensor | None:
     """The values of a fake tensor, on the host; None where they depend on data."""
     values = getattr(t, "_onnx_mem_known", None)
-    if values is None and isinstance(t, FakeTensor):       # torch.tensor([2, 2])
-        return t.constant
     return values.value if values is not None and not t.is_inference() and t._version == values.version[0] else None
 
 
@@ -75,6 +74,8 @@ def _worked_out(func: Any, args: Any, kwargs: dict[str, Any]) -> torch.Tensor | 
     """What `func` gives on the host; None where it draws numbers, writes, or reads what is not known."""
     if func._schema.is_mutable:
         return None
+    if func in _LIFTS and isinstance(args[0], torch.Tensor) and not isinstance(args[0], FakeTensor):
+        return args[0].clone() if args[0].device.type == "cpu" and not args[0].is_floating_point() else None
     return _on_host(func, args, kwargs)
 
 

@@ -271,6 +271,10 @@ def _programs(model: torch.nn.Module, inputs: Any, runs: Any, mode: str,
             if not isinstance(e, _Branches):
                 raise
             return {None: _of_one_batch(run, runs, e)}, (runs.batch, runs.batch)
+        except Exception as e:
+            if not runs.given.multiples or runs.grid is not None:
+                raise
+            return {None: _of_one_batch(run, runs, e)}, (runs.batch, runs.batch)   # lengths that no repetition fits
         if chance.state() != before:
             _refuse_other_draws(run, runs, found[None])
         alone = _of_one_sample(run, runs, found[None])
