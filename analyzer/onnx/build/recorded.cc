@@ -173,16 +173,15 @@ namespace {
 std::optional<Diagnostic> BeyondBatches(const record::Record& record, int64_t batch) {
   const record::BatchRange& range = record.batches;
   if (range.Has(batch)) return std::nullopt;
-  const bool above = batch > range.last;
+  const int64_t nearest = std::clamp(batch, range.first, range.last);
   const std::string held = range.first == range.last ? absl::StrCat("for batch ", range.first, " alone")
-                           : above                   ? absl::StrCat("up to batch ", range.last)
+                           : batch > range.last      ? absl::StrCat("up to batch ", range.last)
                                                      : absl::StrCat("from batch ", range.first, " on");
   return Diagnostic{
       .code = Code::kRecordSizes,
       .severity = Severity::kWarning,
       .message = absl::StrCat("the record holds ", held, ", not at ", batch, ": the model takes another path there"),
-      .details = {
-          absl::StrCat("try: ... --batch ", above ? range.last : range.first, "   # or a record made at ", batch)}};
+      .details = {absl::StrCat("try: ... --batch ", nearest, "   # or a record made at ", batch)}};
 }
 
 }  // namespace
