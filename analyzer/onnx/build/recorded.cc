@@ -173,7 +173,6 @@ namespace {
 std::optional<Diagnostic> BeyondBatches(const record::Record& record, int64_t batch) {
   const record::BatchRange& range = record.batches;
   if (range.Has(batch)) return std::nullopt;
-  const int64_t nearest = std::clamp(batch, range.first, range.last);
   const std::string held = range.first == range.last ? absl::StrCat("for batch ", range.first, " alone")
                            : batch > range.last      ? absl::StrCat("up to batch ", range.last)
                                                      : absl::StrCat("from batch ", range.first, " on");
@@ -181,7 +180,8 @@ std::optional<Diagnostic> BeyondBatches(const record::Record& record, int64_t ba
       .code = Code::kRecordSizes,
       .severity = Severity::kWarning,
       .message = absl::StrCat("the record holds ", held, ", not at ", batch, ": the model takes another path there"),
-      .details = {absl::StrCat("try: ... --batch ", nearest, "   # or a record made at ", batch)}};
+      .details = {absl::StrCat("try: ... --batch ", batch > range.last ? range.last : range.first,
+                               "   # or a record made at ", batch)}};
 }
 
 }  // namespace
