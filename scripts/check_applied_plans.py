@@ -4,9 +4,10 @@
     check_applied_plans.py [MODEL ...] [--shares 80,60,40,15] [--granularity auto]
 
 For each model and budget (of live bytes, SGD; a share of the way from the least that a plan takes to the step without
-one): the plan is applied; a step on tensors without data must take the promised peak within 0.1 %; a step on the CPU
-must give the same loss, gradients, buffers and generator's state, bit by bit. There, kept calls that the CPU does not
-make are not kept. Exit 1 if there is no plan, one is refused, or anything differs.
+one): the plan is applied; a step on tensors without data must take the promised peak within 0.1 %, and exactly the
+FLOPs that are promised, by torch.utils.flop_counter's formulas; a step on the CPU must give the same loss, gradients,
+buffers and generator's state, bit by bit. There, kept calls that the CPU does not make are not kept. Exit 1 if there is
+no plan, one is refused, or anything differs.
 """
 import argparse
 import copy
@@ -15,6 +16,8 @@ import time
 import warnings
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry
 
 import onnx_mem
 from onnx_mem._checkpoint import applied
@@ -87,6 +90,10 @@ def made(build):
     return build().train()
 
 
+def first_result(out):
+    return next(iter(out.values())) if isinstance(out, dict) else out
+
+
 def outcome(model, inputs):
     """Loss, gradients, buffers and the generator's state of two steps."""
     args, kwargs = inputs
@@ -94,13 +101,41 @@ def outcome(model, inputs):
     for seed in (1, 2):
         torch.manual_seed(seed)
         model.zero_grad()
-        out = model(*args, **kwargs)
-        out = next(iter(out.values())) if isinstance(out, dict) else out
-        loss = out.float().pow(2).mean()
+        loss = first_result(model(*args, **kwargs)).float().pow(2).mean()
         loss.backward()
         found.append(loss.detach())
     return [*found, *(p.grad for p in model.parameters() if p.grad is not None), *model.buffers(),
             torch.get_rng_state()]
+
+
+class Flops(TorchDispatchMode):
+    """FLOPs by flop_counter's formulas. FlopCounterMode puts hooks on backward, which tensors without data lack."""
+    last = 0    # measure() puts back what a step's own variables were, so the figure stands here
+
+    def __enter__(self):
+        Flops.last = 0
+        return super().__enter__()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        formula = flop_registry.get(func._overloadpacket)
+        if formula is not None:
+            Flops.last += formula(*args, **(kwargs or {}), out_val=out)
+        return out
+
+
+def flops_of_step(model, args, kwargs):
+    """Of forward and backward with the operators of a GPU, second runs among them."""
+    def step(model, *args, **kwargs):
+        model.zero_grad()
+        with Flops():
+            first_result(model(*args, **kwargs)).float().mean().backward()
+    onnx_mem.measure(model, args, kwargs=kwargs, step=step)
+    return Flops.last
+
+
+def promised_flops(plan):
+    return plan.baseline["forward_flops"] + plan.baseline["backward_flops"] + plan.chosen_plan["recompute_flops"]
 
 
 def faults(plan, build, inputs, expected):
@@ -108,11 +143,14 @@ def faults(plan, build, inputs, expected):
     found = []
     try:
         measured = onnx_mem.measure(plan.apply(made(build)), inputs[0], kwargs=inputs[1], optimizer="sgd", loss="mean")
+        flops = flops_of_step(plan.apply(made(build)), *inputs)
     except (onnx_mem.Error, RuntimeError) as e:
         return [f"refused: {e}"]
     off = measured.peak_bytes / chosen["peak_bytes"] - 1
     if abs(off) > PEAK_WITHIN:
         found.append(f"peak {off:+.3%}")
+    if flops != promised_flops(plan):
+        found.append(f"{flops} FLOPs, promised {promised_flops(plan)}")
     real, applied._FirstCalls.check_found = applied._FirstCalls.check_found, lambda run: None
     try:
         got = outcome(plan.apply(made(build)), inputs)

@@ -1,9 +1,11 @@
 """Plans per operator call on live models: which calls are kept must change nothing but memory and time."""
 import contextlib
 import copy
+import gc
 import io
 import random
 import warnings
+import weakref
 
 import pytest
 import torch
@@ -274,6 +276,22 @@ def test_a_key_that_cannot_be_is_refused_when_applied(key, why):
     with pytest.raises(onnx_mem.Error, match=why) as e:
         onnx_mem.checkpoint(model, by_call([["blocks.0"]], lambda _: {key: []}))
     assert e.value.code == "cannot-apply" and same(step(model), step(net()))
+
+
+@pytest.mark.parametrize("segment", [["blocks.1"], ["blocks.0", "blocks.1"], ["stem.4", "stem.5"]])
+def test_a_step_leaves_no_tensor_for_the_garbage_collector(segment):
+    """Else each segment's input lives on in the next step, until Python collects garbage."""
+    model, inputs = net(), []
+    onnx_mem.checkpoint(model, by_call([segment]))
+    model.get_submodule(segment[0]).register_forward_pre_hook(
+        lambda module, args: inputs.append(weakref.ref(args[0].untyped_storage())))
+    gc.collect()
+    gc.disable()
+    try:
+        model(X).sum().backward()
+        assert inputs and not any(ref() for ref in inputs)
+    finally:
+        gc.enable()
 
 
 def test_a_second_backward_is_refused_with_its_reason():

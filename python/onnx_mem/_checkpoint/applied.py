@@ -902,6 +902,7 @@ class _FirstCalls(TorchDispatchMode):
     def finish(self):
         self.settle()
         self.places, self.storages, self.saved = {}, {}, set()
+        self.saving = None    # its hooks hold this and the segment's input, until a garbage collection
 
     def settle(self):
         """Leaves of what was noted what the second run needs."""
