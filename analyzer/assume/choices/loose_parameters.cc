@@ -77,6 +77,21 @@ bool IsComputedAnew(const Lowered& lowered, const FrameworkNode& node) {
   return made.name == absl::StrCat(node.name, "/computed") && IsFloating(made.dtype);
 }
 
+// Takes the result of `node` for a tensor of its own.
+void Copy(FrameworkNode& node) {
+  node.op = "mul_scalar";
+  node.attributes["scalar"] = 1.0;
+}
+
+// Stands for a call that joined, repeated or picked parameters which the file has not
+// (lower/exporters/folded_weight.cc).
+bool IsMadeOf(const Lowered& lowered, const FrameworkNode& node) {
+  if (node.op != "identity" && node.op != "mul_scalar") return false;
+  const TensorId stored = node.inputs[0];
+  return NamesMore(node.name) && lowered.graph.tensors[stored].name == node.name &&
+         lowered.kinds[stored] == TensorKind::kParameter;
+}
+
 // The parameter stands for what was computed, which is a new tensor where it is no view.
 void ReadParameter(FrameworkNode& node, Lowered& lowered) {
   Tensor stored = lowered.graph.tensors[node.outputs[0]];
@@ -86,9 +101,9 @@ void ReadParameter(FrameworkNode& node, Lowered& lowered) {
   lowered.kinds.Add(TensorKind::kParameter);
   lowered.releases.Add(-1);
   lowered.graph.initializers.push_back(id);
-  node.op = NamesAlias(node.name) ? "identity" : "mul_scalar";
-  if (node.op == "mul_scalar") node.attributes["scalar"] = 1.0;
+  node.op = "identity";
   node.inputs = {id};
+  if (!NamesAlias(node.name)) Copy(node);
 }
 
 // Trains the stored numbers that stand for no buffer and that `chosen` takes.
@@ -152,12 +167,21 @@ bool TrainBesideParameters(Lowered& lowered) {
   return TrainChosen(lowered, [&](const Tensor& tensor) { return parameters.contains(tensor.shape.dims); });
 }
 
+bool CopyMadeOf(Lowered& lowered) {
+  bool any = false;
+  for (FrameworkNode& node : lowered.graph.nodes) {
+    if (node.op != "identity" || !IsMadeOf(lowered, node)) continue;
+    Copy(node);
+    any = true;
+  }
+  return any;
+}
+
 bool ShrinkMadeOf(Lowered& lowered) {
   bool any = false;
   for (FrameworkNode& node : lowered.graph.nodes) {
-    if (node.op != "mul_scalar" || !NamesMore(node.name)) continue;
+    if (!IsMadeOf(lowered, node)) continue;
     Tensor& stored = lowered.graph.tensors[node.inputs[0]];
-    if (stored.name != node.name || lowered.kinds[node.inputs[0]] != TensorKind::kParameter) continue;
     stored.shape = Shape(Dims(stored.shape.rank(), 1));
     node.op = "repeat";
     node.attributes.erase("scalar");

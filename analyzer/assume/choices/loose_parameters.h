@@ -32,6 +32,12 @@ bool TrainConstantWeights(Lowered& lowered);
 //   y = einsum(x, "softmax")     softmax(self.mixer) of a parameter
 bool TrainComputed(Lowered& lowered);
 
+// Takes the weights that the exporter put together for tensors that each run makes beside their parameters. False if
+// there is none.
+//
+//   y = linear(x, "cat_4")     cat of two weights: a training step keeps the result beside them
+bool CopyMadeOf(Lowered& lowered);
+
 // Takes what stands for the parameters of weights that the exporter put together (lower/exporters/folded_weight.cc) for
 // the least: a number each. False if there is none.
 //

@@ -59,9 +59,14 @@ int64_t RowsOfPositions(const Lowered& lowered, const FrameworkNode& node, bool 
 struct Computed {
   bool integers = false;  // which stand for the index that they were computed of
   int64_t longest_row = 1;
+  int64_t longest_index = 0;   // of integers, along any dimension; 0: there are none
   int64_t largest_square = 0;  // of the last two dimensions
   int64_t rows = 0;            // at most, of a table of positions of which it took some
 };
+
+// An index of several dimensions at once ends in a dimension for them: [32, 1] of one (onnxscript's torch_lib,
+// aten_index).
+int64_t LongestOf(const Dims& dims) { return dims.empty() ? 1 : *std::max_element(dims.begin(), dims.end()); }
 
 Computed FindComputed(const ProgramSignature& signature, const Lowered& lowered) {
   Computed computed;
@@ -77,7 +82,10 @@ Computed FindComputed(const ProgramSignature& signature, const Lowered& lowered)
     computed.longest_row = std::max(computed.longest_row, row);
     const size_t rank = tensor.shape.dims.size();
     if (rank > 1) computed.largest_square = std::max(computed.largest_square, row * tensor.shape.dims[rank - 2]);
-    computed.integers |= tensor.dtype == DType::kInt64 && NumElements(tensor.shape).value_or(0) > 1;
+    const int64_t longest = LongestOf(tensor.shape.dims);
+    if (tensor.dtype != DType::kInt64 || longest < 2) continue;
+    computed.integers = true;
+    computed.longest_index = std::max(computed.longest_index, std::min(longest, kMostFoldedElements));
   }
   computed.longest_row = std::min(computed.longest_row, kMostFoldedElements);
   computed.largest_square = std::min(computed.largest_square, kMostFoldedElements);
@@ -138,7 +146,7 @@ int64_t MostBytesOfBuffers(const std::vector<std::string>& names, const ProgramS
     } else if (EndsWithAny(name, {"mask", "bias", "tril", "triu"})) {
       bytes += kNumberBytes * (table > 0 ? table * table : kMostFoldedElements);
     } else {
-      bytes += kNumberBytes * computed.longest_row;
+      bytes += std::max(kNumberBytes * computed.longest_row, kIndexBytes * computed.longest_index);
     }
   }
   return bytes;

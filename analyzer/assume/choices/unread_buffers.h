@@ -19,7 +19,8 @@ namespace onnx_mem {
 
 // What the buffers `names` of an exported program take at most: positions as many integers as its largest table of
 // positions has rows, masks the square of that, an index that of what the exporter computed with it, or nothing
-// where it stored the index in another form, all else a row of what it computed.
+// where it stored the index in another form, all else a row of what it computed, or as many integers as an index has
+// that it computed: an order and its inverse.
 int64_t MostBytesOfBuffers(const std::vector<std::string>& names, const ProgramSignature& signature,
                            const Lowered& lowered);
 

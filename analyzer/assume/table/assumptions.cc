@@ -164,7 +164,10 @@ constexpr Alternative kMargin[] = {
 // Nothing bounds what was not counted at all: no verdict that needs the upper end is to be sure.
 constexpr Alternative kMuchMore[] = {{.towards = Towards::kMore, .percent = [](const Lowered&) { return -300; }}};
 constexpr Alternative kNowTrained[] = {{.towards = Towards::kMore, .lowered = TrainComputed}};
-constexpr Alternative kOfFewer[] = {{.towards = Towards::kLess, .lowered = ShrinkMadeOf}};
+constexpr Alternative kMadeOf[] = {
+    {.towards = Towards::kLess, .lowered = ShrinkMadeOf},
+    {.towards = Towards::kMore, .lowered = CopyMadeOf},
+};
 constexpr Alternative kBesideTrained[] = {{.towards = Towards::kMore, .lowered = TrainBesideParameters}};
 constexpr Alternative kComputed[] = {{.towards = Towards::kLess, .bytes = BytesOfComputed}};
 constexpr Alternative kDropoutTaken[] = {
@@ -256,7 +259,7 @@ constexpr Assumption kAssumptions[] = {
      .code = Code::kParameterUnread,
      .inference = false,
      .alternatives = kNowTrained},
-    {.fact = "what the exporter computed", .code = Code::kParameterUnread, .alternatives = kOfFewer},
+    {.fact = "what the exporter computed", .code = Code::kParameterUnread, .alternatives = kMadeOf},
     {.fact = "what the exporter computed", .inference = false, .alternatives = kBesideTrained, .open = IsAllListed},
     {.fact = "parameters that are not in the file",
      .code = Code::kParameterUnread,

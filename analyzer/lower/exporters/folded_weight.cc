@@ -9,6 +9,10 @@
 //
 //   linear(x, cat_4)                         ->   cat_4, which stands for them -> w; linear(x, w)
 //
+// A call that joins, repeats or picks may have been given less, or what the file has under another name: that both its
+// whole size is lost and a copy is made counts too much. The two are expected to be one tensor, and to be two at the
+// most (assume/choices/loose_parameters.h).
+//
 // Sources: torch/csrc/jit/passes/onnx/constant_fold.cpp and eval_peephole.cpp; onnxscript's _constant_folding.py.
 #include <algorithm>
 #include <vector>
@@ -65,8 +69,11 @@ int64_t ComputeOfLost(Lowering& lowering) {
     const Tensor stored = draft.tensor(id);
     const TensorId made = draft.NewTensor(absl::StrCat(stored.name, "/computed"), stored.dtype, stored.shape.dims);
     draft.ReplaceReaders(id, made);
-    FrameworkNode compute = MakeNodeInCallOf(draft.node(first), "mul_scalar", {id}, {made});
-    compute.attributes["scalar"] = 1.0;
+    FrameworkNode compute = MakeNodeInCallOf(draft.node(first), "identity", {id}, {made});
+    if (!NamesMore(stored.name)) {
+      compute.op = "mul_scalar";
+      compute.attributes["scalar"] = 1.0;
+    }
     compute.name = stored.name;
     Rank rank = draft.rank(first);
     --rank.place;

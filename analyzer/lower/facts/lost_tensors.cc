@@ -13,6 +13,7 @@
 #include "analyzer/exported/exporter_metadata.h"
 #include "analyzer/lower/facts/lost_sizes.h"
 #include "analyzer/lower/facts/parameters.h"
+#include "analyzer/lower/facts/stored_tensors.h"
 
 namespace onnx_mem {
 namespace {
@@ -135,7 +136,7 @@ class Finder {
         }
       }
     }
-    std::erase_if(arguments, [&](const SignatureEntry* entry) { return IsInFile(*entry); });
+    std::erase_if(arguments, [&](const auto* entry) { return IsInFile(*entry) || IsLifted(entry->target); });
     int64_t count = 0;
     if (!any_named || slots.size() > arguments.size()) return count;
     for (size_t i = 0; i < slots.size(); ++i) {
@@ -242,8 +243,7 @@ class Finder {
     if (!has_slot || node.inputs.size() != 2 || !node.inputs[1].valid()) return 0;
     const SignatureEntry* bias = BiasOf(call, node);
     const int64_t channels = ChannelsOf(graph_, node);
-    if (bias == nullptr || bias->kind != SignatureKind::kParameter || channels == 0) return 0;
-    if (IsInFile(*bias)) return 0;
+    if (bias == nullptr || bias->kind != SignatureKind::kParameter || channels == 0 || IsInFile(*bias)) return 0;
     return Give(id, 2, *bias, graph_.tensors[node.inputs[1]].dtype, Shape(Dims{channels}));
   }
 

@@ -166,14 +166,19 @@ bool IsResultName(std::string_view name) {
   return (absl::StartsWith(View(name), "val_") && AllDigits(name.substr(4))) || !FoldedCall(name).empty();
 }
 
+// torch/_export/passes/lift_constants_pass.py: tensors that the model keeps, but did not register. Of a parameter it
+// reads the data anew at each place, so that no two are the same there.
+bool IsLifted(std::string_view name) {
+  return absl::StartsWith(View(name.substr(name.rfind('.') + 1)), "lifted_tensor_");
+}
+
 bool HasBufferName(std::string_view name) {
   const size_t dot = name.rfind('.');
   const std::string_view last = dot == std::string_view::npos ? name : name.substr(dot + 1);
   const std::string_view path = dot == std::string_view::npos ? std::string_view() : name.substr(0, dot);
   const std::string_view owner = path.substr(path.rfind('.') == std::string_view::npos ? 0 : path.rfind('.') + 1);
   if (std::find(kRotaryModules.begin(), kRotaryModules.end(), owner) != kRotaryModules.end()) return true;
-  // torch/_export/passes/lift_constants_pass.py: tensors that the model keeps, but did not register
-  if (absl::StartsWith(View(last), "lifted_tensor_")) return true;
+  if (IsLifted(name)) return true;
   return std::find(kBufferNames.begin(), kBufferNames.end(), last) != kBufferNames.end() ||
          absl::EndsWith(View(last), "_mask");
 }

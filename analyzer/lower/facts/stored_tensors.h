@@ -37,6 +37,10 @@ bool NamesMore(std::string_view name);
 // The name of a folded result in a dynamo export: "val_34", "unsqueeze_14".
 bool IsResultName(std::string_view name);
 
+// A tensor that code reads from no attribute of a module, but from a dict or a closure, or makes there: each place that
+// reads it has a name of its own, "cell.lifted_tensor_14", also where several read one tensor.
+bool IsLifted(std::string_view name);
+
 // The name that a module has for a buffer, or of a module that has nothing else.
 bool HasBufferName(std::string_view name);
 

@@ -55,6 +55,14 @@ bool IsDecomposedRmsNorm(const Draft& draft, const Match& match, FrameworkNode& 
   return true;
 }
 
+// The second pool, of window 1, numbers the places; no other reads what the first gives before they are subtracted.
+bool NumbersPlaces(const Draft& draft, const Match& match, FrameworkNode&) {
+  const std::vector<int64_t> window = IntsAttribute(draft.node(match.named.at('F')), "kernel");
+  const TensorId found = draft.node(match.named.at('P')).outputs[1];
+  return std::all_of(window.begin(), window.end(), [](int64_t size) { return size == 1; }) &&
+         draft.OnlyReader(found) == match.named.at('S');
+}
+
 constexpr Together kCode = Together::kInModule;  // also where a decomposition names the call of each operator
 
 // The longer expression of a kind stands first.
@@ -91,6 +99,9 @@ constexpr auto kSpelledOut = std::to_array<Pattern>({
     {"mul(x,rsqrt(E:add_scalar(M:mean(pow_scalar(x)))))", "rms_norm(x)", IsDecomposedRmsNorm, kCode},
     {"add(where(compare(x),sub_scalar(x),_),where(compare(x),add_scalar(x),_))", "softshrink(x)", nullptr, kCode},
     {"where(compare(abs(x)),sub(x,mul_scalar(sign(x))),mul_scalar(x))", "softshrink(x)", nullptr, kCode},
+    // max_pool2d(x, return_indices=True), whose indices count in an image, those of ONNX in the whole tensor. Sources:
+    // _aten_max_pool_with_indices_onnx of torch_lib/ops/nn.py, _max_pool of symbolic_opset10.py.
+    {"S:sub(P:max_pool(x).1,slice(F:max_pool(x).1))", "P:max_pool(x)", NumbersPlaces, Together::kInOperator, "PS"},
     {"sqrt(div_scalar(mul_scalar(mean{axes=$a,keepdim=$k}(mul(D:sub(x,mean{axes=$a}(x)),D)))))",
      "std{axes=$a,keepdim=$k}(x)", nullptr, kCode},
     {"sqrt(mean{axes=$a,keepdim=$k}(mul(D:sub(x,mean{axes=$a}(x)),D)))", "std{axes=$a,keepdim=$k}(x)", nullptr, kCode},

@@ -188,11 +188,24 @@ absl::StatusOr<Bindings> ModelFile::WithSizes(const Bindings& given) const {
   return std::move(proposals.front());
 }
 
+namespace {
+
+// Without a batch: the first that the record holds for, as the path of batch 1 is another one.
+Bindings WithBatchOf(const record::Record* record, const Bindings& requested) {
+  Bindings bindings = requested;
+  if (record != nullptr && !bindings.batch && bindings.inputs.empty() && !record->batches.Has(1)) {
+    bindings.batch = record->batches.first;
+  }
+  return bindings;
+}
+
+}  // namespace
+
 absl::StatusOr<ImportedModel> ModelFile::Import(const Bindings& requested) const {
   work::Allow(impl_->slim.empty() ? impl_->info.file_bytes : static_cast<int64_t>(impl_->slim.size()));
   RETURN_IF_ERROR(work::CheckLeft());
-  if (impl_->record != nullptr && impl_->IsRecordAlone()) return ImportRecord(*impl_, requested);
-  Bindings bindings = requested;
+  Bindings bindings = WithBatchOf(impl_->record.get(), requested);
+  if (impl_->record != nullptr && impl_->IsRecordAlone()) return ImportRecord(*impl_, bindings);
   ASSIGN_OR_RETURN(const std::unique_ptr<onnx::ModelProto> reshaped, WithWeightShapes(*impl_->model, bindings));
   const onnx::ModelProto& model = reshaped ? *reshaped : *impl_->model;
   absl::StatusOr<BoundInputs> bindable = BindInputs(model.graph(), bindings);

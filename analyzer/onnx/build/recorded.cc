@@ -173,15 +173,15 @@ namespace {
 std::optional<Diagnostic> BeyondBatches(const record::Record& record, int64_t batch) {
   const record::BatchRange& range = record.batches;
   if (range.Has(batch)) return std::nullopt;
-  const bool above = batch > range.last;
-  return Diagnostic{.code = Code::kRecordSizes,
-                    .severity = Severity::kWarning,
-                    .message = above ? absl::StrCat("the record holds up to batch ", range.last, ", not at ", batch,
-                                                    ": from batch ", range.last + 1, " on the model takes another path")
-                                     : absl::StrCat("the record holds from batch ", range.first, " on, not at ", batch,
-                                                    ": below, the model takes another path"),
-                    .details = {absl::StrCat("try: ... --batch ", above ? range.last : range.first,
-                                             "   # or a record made at ", batch)}};
+  const std::string held = range.first == range.last ? absl::StrCat("for batch ", range.first, " alone")
+                           : batch > range.last      ? absl::StrCat("up to batch ", range.last)
+                                                     : absl::StrCat("from batch ", range.first, " on");
+  return Diagnostic{
+      .code = Code::kRecordSizes,
+      .severity = Severity::kWarning,
+      .message = absl::StrCat("the record holds ", held, ", not at ", batch, ": the model takes another path there"),
+      .details = {absl::StrCat("try: ... --batch ", batch > range.last ? range.last : range.first,
+                               "   # or a record made at ", batch)}};
 }
 
 }  // namespace

@@ -63,9 +63,9 @@ const std::string kKernel = R"(
     output y
 )";
 
-TEST(FoldedExpressions, ALayersWeightIsComputedOfParameters) {
+TEST(FoldedExpressions, ALayersWeightStandsForParameters) {
   const std::string dump = LowerText(kKernel);
-  EXPECT_TRUE(Has(dump, "mul_scalar(cat_4) -> cat_4/computed")) << dump;
+  EXPECT_TRUE(Has(dump, "identity(cat_4) -> cat_4/computed")) << dump;
   EXPECT_TRUE(Has(dump, "linear(x, cat_4/computed) -> y")) << dump;
   EXPECT_TRUE(Has(dump, "parameter cat_4")) << dump;
   for (const auto& [from, to] : {std::pair("cat_4", "t_4"),
@@ -87,11 +87,22 @@ TEST(FoldedExpressions, TheParametersOfAWeightMayBeFewer) {
       EXPECT_EQ(NumElements(lowered->graph.tensors[id].shape), 1);
     }
   }
+  EXPECT_FALSE(CopyMadeOf(*lowered)) << "it is made already";
   const std::string product = absl::StrReplaceAll(kKernel, {{"cat_4", "mul_4"}});
   absl::StatusOr<Lowered> masked = Lower(ParseGraph(product), onnx_mem::Run());
   ASSERT_TRUE(masked.ok()) << masked.status();
   EXPECT_TRUE(Has(DumpLowered(*masked), "mul_scalar(mul_4) -> mul_4/computed"));
   EXPECT_FALSE(ShrinkMadeOf(*masked)) << "weight * mask: as many as the weight";
+  EXPECT_FALSE(CopyMadeOf(*masked)) << "it is made already";
+}
+
+// Expected: one tensor. At the most each step makes it of parameters, and keeps it beside them.
+TEST(FoldedExpressions, AWeightMayBeMadeBesideItsParameters) {
+  absl::StatusOr<Lowered> lowered = Lower(ParseGraph(kKernel), onnx_mem::Run());
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  EXPECT_TRUE(CopyMadeOf(*lowered));
+  EXPECT_TRUE(Has(DumpLowered(*lowered), "mul_scalar(cat_4) -> cat_4/computed")) << DumpLowered(*lowered);
+  EXPECT_FALSE(CopyMadeOf(*lowered)) << "none is left";
 }
 
 }  // namespace

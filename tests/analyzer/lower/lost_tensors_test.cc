@@ -71,5 +71,35 @@ TEST(LostTensors, WhatACallReadsInAListIsRead) {
   EXPECT_EQ(FindLostTensors(graph).unknown, std::vector<std::string>{"unused"});
 }
 
+// Two calls that read `target`, each under its name; the file has the first alone.
+int64_t Merged(const std::string& first, const std::string& second) {
+  Graph graph;
+  Tensor tensor;
+  tensor.name = first;
+  tensor.dtype = DType::kFloat32;
+  tensor.shape = Shape(Dims{8});
+  tensor.role = TensorRole::kInitializer;
+  const TensorId id = graph.tensors.Add(std::move(tensor));
+  graph.initializers.push_back(id);
+  for (const std::string name : {"a", "b"}) {
+    Node node;
+    node.op = "Mul";
+    node.inputs = {id};
+    node.metadata[std::string(kFxNode)] =
+        absl::StrCat("%", name, " : [num_users=1] = call_function[target=torch.ops.aten.mul.Tensor](args = (%x, %c_",
+                     name, "), kwargs = {})");
+    graph.nodes.Add(std::move(node));
+  }
+  graph.signature = ProgramSignature::Parse(absl::StrCat("# inputs\nc_a: CONSTANT_TENSOR target='", first,
+                                                         "'\nc_b: CONSTANT_TENSOR target='", second, "'\n"));
+  return FindLostTensors(graph).merged;
+}
+
+// A dict of parameters: each place that reads one has a name.
+TEST(LostTensors, WhatCodeReadsFromADictIsOneTensor) {
+  EXPECT_EQ(Merged("cell.lifted_tensor_0", "cell.lifted_tensor_8"), 0);
+  EXPECT_EQ(Merged("cell.zeros", "cell.more_zeros"), 1) << "two attributes of equal contents";
+}
+
 }  // namespace
 }  // namespace onnx_mem

@@ -3,6 +3,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "analyzer/lower/draft/patterns.h"
 #include "tests/analyzer/lower/graph_text.h"
@@ -31,6 +32,28 @@ TEST(SpelledOut, WhatAnotherReadsStays) {
   std::string text(kStd);
   text += "    output d\n";
   EXPECT_EQ(LowerText(text).find("std("), std::string::npos);
+}
+
+// torch_lib: max_pool2d(x, 2, return_indices=True), and what reads its two results.
+const std::string kPoolOfIndices = R"(
+    input x float32 2x3x8x8
+    const from int64 2 = 0 0
+    const to int64 2 = 1 1
+    const axes int64 2 = 2 3
+    node_MaxPool = MaxPool(x) -> p float32 2x3x4x4, i int64 2x3x4x4 {kernel_shape: [2 2], strides: [2 2]}
+    node_MaxPool_1 = MaxPool(x) -> q float32 2x3x8x8, j int64 2x3x8x8 {kernel_shape: [1 1], strides: [1 1]}
+    node_Slice = Slice(j, from, to, axes) -> k int64 2x3x1x1
+    node_Sub = Sub(i, k) -> y int64 2x3x4x4
+    node_relu = Relu(p) -> z float32 2x3x4x4
+    output y
+    output z
+)";
+
+TEST(SpelledOut, IndicesOfAPoolAreItsOwn) {
+  EXPECT_EQ(LowerText(kPoolOfIndices), "max_pool(x) -> p, y\nrelu(p) -> z\n");
+  const std::string wide = absl::StrReplaceAll(kPoolOfIndices, {{"[1 1], s", "[3 3], s"}});
+  EXPECT_TRUE(Has(LowerText(wide), "sub(i, k) -> y")) << "two pools";
+  EXPECT_TRUE(Has(LowerText(absl::StrCat(kPoolOfIndices, "    output i\n")), "sub(i, k) -> y")) << "i is read";
 }
 
 TEST(SpelledOut, LogarithmsByTheirBaseAndOrder) {

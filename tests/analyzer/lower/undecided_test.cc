@@ -60,8 +60,21 @@ TEST(Undecided, BuffersThatNobodyReadsAreAsLongAsTheTableOfPositions) {
   const ProgramSignature parsed = ProgramSignature::Parse(signature);
   EXPECT_EQ(MostBytesOfBuffers({"position_ids"}, parsed, lowered), 32 * 8);
   EXPECT_EQ(MostBytesOfBuffers({"causal_mask"}, parsed, lowered), 32 * 32 * 4);
-  EXPECT_EQ(MostBytesOfBuffers({"position_ids", "scale"}, parsed, lowered), 32 * 8 + 4 * 4) << "a row of the indices";
+  EXPECT_EQ(MostBytesOfBuffers({"position_ids", "scale"}, parsed, lowered), 32 * 8 + 4 * 8) << "as the indices";
   EXPECT_EQ(MostBytesOfBuffers({}, parsed, lowered), 0);
+}
+
+// torch_lib writes x[:, self.order] with the order as [8, 1]. Of self.inverse the file has nothing.
+TEST(Undecided, AnOrderHasAnInverse) {
+  const std::string signature = "# inputs\nb_order: BUFFER target='order' persistent=True\n";
+  const Lowered lowered = LoweredBy(R"(
+    input x float32 8x4
+    const val_3 int64 8x1 = 7 6 5 4 3 2 1 0
+    node_index = GatherND(x, val_3) -> y float32 8x4
+    output y
+  )",
+                                    signature);
+  EXPECT_EQ(MostBytesOfBuffers({"inverse"}, ProgramSignature::Parse(signature), lowered), 8 * 8);
 }
 
 // register_buffer("pe", ...) that forward slices or does not read: a name is all that is left of it.

@@ -210,15 +210,30 @@ TEST(Recorded, HoldsForTheBatchesOfItsPath) {
   const absl::StatusOr<ModelFile> bare = ModelFile::Parse(ghost, "model.eager");
   ASSERT_TRUE(bare.ok()) << bare.status();
   EXPECT_TRUE(bare->Import({.batch = 2}).ok());
+  const absl::StatusOr<ImportedModel> unsaid = bare->Import({});
+  ASSERT_TRUE(unsaid.ok()) << unsaid.status();
+  EXPECT_EQ(unsaid->graph.record->place.batch, 2);
   for (const auto& [batch, message] :
        {std::pair<int64_t, std::string>{
-            17, "the record holds up to batch 16, not at 17: from batch 17 on the model takes another path"},
-        {1, "the record holds from batch 2 on, not at 1: below, the model takes another path"}}) {
+            17, "the record holds up to batch 16, not at 17: the model takes another path there"},
+        {1, "the record holds from batch 2 on, not at 1: the model takes another path there"}}) {
     const absl::StatusOr<ImportedModel> other = bare->Import({.batch = batch});
     ASSERT_FALSE(other.ok());
     EXPECT_EQ(DiagnosticOf(other.status()).code, Code::kRecordSizes);
     EXPECT_EQ(DiagnosticOf(other.status()).message, message);
   }
+}
+
+TEST(Recorded, HoldsForOneBatchAlone) {
+  std::string loops = kRecord;
+  loops.insert(loops.find("program"), "batches 4 4\n");
+  const absl::StatusOr<ModelFile> bare = ModelFile::Parse(loops, "model.eager");
+  ASSERT_TRUE(bare.ok()) << bare.status();
+  EXPECT_TRUE(bare->Import({}).ok());
+  const absl::StatusOr<ImportedModel> other = bare->Import({.batch = 8});
+  EXPECT_EQ(DiagnosticOf(other.status()).message,
+            "the record holds for batch 4 alone, not at 8: the model takes another path there");
+  EXPECT_EQ(DiagnosticOf(other.status()).details[0], "try: ... --batch 4   # or a record made at 8");
 }
 
 TEST(Recorded, RefusesASizeBetweenTheSteps) {
