@@ -294,6 +294,24 @@ def test_a_step_leaves_no_tensor_for_the_garbage_collector(segment):
         gc.enable()
 
 
+@pytest.mark.parametrize("share", [0, 0.3, 1])
+def test_a_compiled_step_computes_the_same(share):
+    """A compiler keeps nothing of a segment: whatever the plan keeps, values are those of the compiled plain model."""
+    def compiled(model):
+        torch._dynamo.reset()
+        call = torch.compile(model, backend="aot_eager", fullgraph=True)
+        loss = call(X).pow(2).sum()
+        loss.backward()
+        return [loss.detach(), *(p.grad for p in model.parameters()), *model.buffers(), torch.get_rng_state()]
+    calls, choose = calls_of(net(), SEGMENTS), random.Random(share)
+    plan = by_call(SEGMENTS, lambda modules: {key: [] for key in calls[tuple(modules)] if choose.random() < share})
+    runs = []
+    for model in (net(), onnx_mem.checkpoint(net(), plan)):
+        torch.manual_seed(1)
+        runs.append(compiled(model))
+    assert same(*runs)
+
+
 def test_a_second_backward_is_refused_with_its_reason():
     model = onnx_mem.checkpoint(net(), by_call([["blocks.0"]], lambda _: {"blocks.0.fc:aten.addmm.default#0": []}))
     loss = model(X).sum()

@@ -116,6 +116,35 @@ def test_a_plan_that_moves_to_the_host_gives_equal_gradients_within_its_promise(
     assert worst == chosen["peak_bytes"] + MESH.get(layout, 0)
 
 
+# One product, and a norm with its statistics.
+KEPT_CALLS = [{"modules": ["1"], "keep": {"1.f1:aten.addmm.default#0": [0]}},
+              {"modules": ["2"], "keep": {"2.n:aten.native_layer_norm.default#0": [0, 1, 2]}}]
+
+
+@pytest.mark.parametrize("layout", ["fsdp", "ddp", "zero1"])
+def test_a_plan_that_keeps_calls_gives_equal_gradients_and_takes_its_promise(program, record, layout, tmp_path):
+    """On every rank. With nothing kept the promise is another."""
+    name, (world, options) = f"plan-{layout}", CONFIGURATIONS.get(layout, (2, [f"--{layout}", "2"]))
+    promised = {}
+    for kind in ("whole", "kept"):
+        given = tmp_path / f"{kind}.json"
+        segments = KEPT_CALLS if kind == "kept" else [{"modules": entry["modules"]} for entry in KEPT_CALLS]
+        given.write_text(json.dumps({"segments": segments}))
+        plan = [program, "plan", str(record), "-b", str(worker.BATCH[name]), "--loss", "cross-entropy", *options,
+                "--granularity", "module", "--plan", str(given), "--budget-on", "live"]
+        answer = json.loads(subprocess.run([*plan, "-f", "json"], capture_output=True, text=True, check=True).stdout)
+        promised[kind] = next(p for p in answer["plans"] if p["id"] == answer["chosen"])["peak_bytes"]
+    assert promised["whole"] < promised["kept"] < answer["baseline"]["peak_bytes"]
+    code = tmp_path / "plan.py"
+    emit = [*plan, "--emit", "pytorch", "--self-contained"]
+    code.write_text(subprocess.run(emit, capture_output=True, text=True, check=True).stdout)
+    plain, planned = measured(name, world, tmp_path), measured(name, world, tmp_path, code)
+    assert [gradients for _, gradients in planned] == [gradients for _, gradients in plain]
+    alive = [bytes_alive for bytes_alive, _ in planned]
+    assert max(alive) == promised["kept"] + MESH.get(layout, 0)
+    assert layout == "zero1" or len(set(alive)) == 1    # zero1 shares out whole parameters
+
+
 def test_a_plan_for_stages_gives_equal_gradients_within_its_promise(program, record, tmp_path):
     """Each rank's promise, by the set-up as it is printed: of the plan that is found, and of one for both stages."""
     given = tmp_path / "given.json"
