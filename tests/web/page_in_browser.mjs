@@ -194,7 +194,7 @@ try {
   const pipeline = made("pipeline.html", join(models, "gpt2_sdpa.train.ts.op17.onnx"), "-b", "4", "-d", "seq=32",
                         "--pipeline", "2");
   await check("the run switch shows each rank of a pipeline", pipeline, {}, async (page) => {
-    assert.match(await page.evaluate(text("#run-switch")), /rank 1: stage 1 of 2, which needs most[^]*rank 0: stage 0 of 2/);
+    assert.match(await page.evaluate(text("#run-switch")), /rank 0: stage 0 of 2, which needs most[^]*rank 1: stage 1 of 2/);
     const before = await page.evaluate(text("#step-detail h3"));
     await page.evaluate("document.querySelectorAll('#run-switch input')[1].click()");
     await page.settle();
