@@ -129,6 +129,7 @@ def _is_drawn(func: Any, args: Any, kwargs: Any) -> bool:
 class FakeMode(FakeTensorMode):
     """Tensors without data, except where the values follow from arguments alone (positions, masks of ones, numbers) or
     from integers that were given (tell)."""
+    _has_drawn = False      # a number that was drawn: until then no operator is looked through for one
 
     def dispatch(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         if func is aten._local_scalar_dense.default:
@@ -151,7 +152,8 @@ class FakeMode(FakeTensorMode):
         if isinstance(func, torch._ops.OpOverload):
             if func._schema.is_mutable:
                 _write(func, args, kwargs or {})
-            if _is_drawn(func, args, kwargs):
+            if (self._has_drawn or torch.Tag.nondeterministic_seeded in func.tags) and _is_drawn(func, args, kwargs):
+                self._has_drawn = True
                 for t in made:
                     if isinstance(t, FakeTensor):
                         t._onnx_mem_drawn = True

@@ -265,16 +265,14 @@ def _programs(model: torch.nn.Module, inputs: Any, runs: Any, mode: str,
     try:
         try:
             found = {None: _of_batches(run, runs) if runs.grid is None else _of_lengths(run, runs)}
-        except CannotRecord as e:
-            if chance.state() != before:
+        except Exception as e:
+            refused = isinstance(e, CannotRecord)
+            if refused and chance.state() != before:
                 raise CannotRecord(f"{_DRAWN}, and takes another path by them ({e.reason})") from e
-            if not isinstance(e, _Branches):
+            no_repetition_fits = not refused and runs.given.multiples and runs.grid is None  # many lengths
+            if not isinstance(e, _Branches) and not no_repetition_fits:
                 raise
             return {None: _of_one_batch(run, runs, e)}, (runs.batch, runs.batch)
-        except Exception as e:
-            if not runs.given.multiples or runs.grid is not None:
-                raise
-            return {None: _of_one_batch(run, runs, e)}, (runs.batch, runs.batch)   # lengths that no repetition fits
         if chance.state() != before:
             _refuse_other_draws(run, runs, found[None])
         alone = _of_one_sample(run, runs, found[None])
