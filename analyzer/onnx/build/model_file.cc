@@ -98,6 +98,7 @@ void Tell(const SeenContents& contents, Graph& graph) {
 absl::StatusOr<ImportedModel> ImportRecord(const LoadedModel& file, const Bindings& bindings) {
   ImportedModel imported{.graph = {}, .info = file.info, .diagnostics = file.diagnostics};
   ASSIGN_OR_RETURN(imported.graph, GraphOfRecord(file.record, bindings, file.info.path));
+  imported.info.file_batch = imported.graph.record->place.batch;
   imported.info.node_count = record::NumOperators(*file.record);
   imported.info.from_record = true;
   if (const auto& free = file.record->free; free.has_value()) {
@@ -221,6 +222,7 @@ absl::StatusOr<ImportedModel> ModelFile::Import(const Bindings& requested) const
   RETURN_IF_ERROR(CheckElementCounts(imported.graph));
   RETURN_IF_ERROR(CheckSizes(imported.graph));
   imported.info.file_batch = bound.file_batch;
+  if (!requested.batch && bindings.batch) imported.info.file_batch = *bindings.batch;
   if (!bindings.batch && !bindings.inputs.empty()) {
     const Dims& dims = bindings.inputs.begin()->second;
     if (!dims.empty()) imported.info.file_batch = dims.front();

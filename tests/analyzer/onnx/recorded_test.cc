@@ -213,6 +213,11 @@ TEST(Recorded, HoldsForTheBatchesOfItsPath) {
   const absl::StatusOr<ImportedModel> unsaid = bare->Import({});
   ASSERT_TRUE(unsaid.ok()) << unsaid.status();
   EXPECT_EQ(unsaid->graph.record->place.batch, 2);
+  EXPECT_EQ(unsaid->info.file_batch, 2);
+  const absl::StatusOr<ImportedModel> of_graph = ImportRecorded(ModelWith(ghost), {});
+  ASSERT_TRUE(of_graph.ok()) << of_graph.status();
+  EXPECT_TRUE(of_graph->info.from_record);
+  EXPECT_EQ(of_graph->info.file_batch, 2);
   for (const auto& [batch, message] :
        {std::pair<int64_t, std::string>{
             17, "the record holds up to batch 16, not at 17: the model takes another path there"},
