@@ -16,6 +16,7 @@ import torch
 
 from .._fake.packed import beside_packed, codes_of_packed
 from .._fake.tensors import refuse_what_is_not_plain, without_data
+from .._fake.wrapped import is_wrapper, parts_of
 from ..errors import Error
 
 _LIBRARIES = tuple({sysconfig.get_paths()[x] for x in ("stdlib", "purelib", "platlib")})
@@ -64,7 +65,9 @@ class Reach:
             todo += reversed(list(self._parts(x, label)))
 
     def _parts(self, x: Any, label: str) -> Iterator[tuple[object, str]]:
-        if isinstance(x, torch.Tensor):
+        if is_wrapper(x):                                    # its parts lose their data, in place
+            yield from ((part, name) for name, part in parts_of(x, label))
+        elif isinstance(x, torch.Tensor):
             self.tensors[id(x)] = x
             self._labels[id(x)] = label
             if "SCB" in vars(x):                             # scales and codes of a packed weight
@@ -176,7 +179,8 @@ class Reach:
         for label, module in self.modules.items():
             before = f"{label}." if len(self.modules) > 1 else ""
             for name, p in module.named_parameters(remove_duplicate=True):
-                found.setdefault(id(p), ("param", before + name))
+                for part_name, part in parts_of(p, before + name):
+                    found.setdefault(id(part), ("param", part_name))
             for name, b in [*module.named_buffers(), *beside_packed(module).items()]:
                 found.setdefault(id(b), ("buffer", before + name))
             for name, t in codes_of_packed(module):
