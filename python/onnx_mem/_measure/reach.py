@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from .._fake.numbers import tell_example
 from .._fake.packed import beside_packed, codes_of_packed
 from .._fake.tensors import refuse_what_is_not_plain, without_data
 from .._fake.wrapped import is_wrapper, parts_of
@@ -152,6 +153,8 @@ class Reach:
         tensors = [t for t in self.tensors.values() if t.grad_fn is None]
         fakes, named = without_data(tensors), self.names()
         for t in tensors:
+            if t.dim() == 0 and id(t) in named:                # counters: which path a call takes
+                tell_example(fakes[id(t)], t)
             own, fake = dict(t.__dict__), fakes[id(t)]
             _swap(t, fake, {**own, **fake.__dict__})
             (self._swapped if id(t) in named else self._loose).append((t, fake, own))
