@@ -51,6 +51,26 @@ def test_the_program_takes_what_the_model_takes(program, training, tmp_path):
     assert onnx_mem.verify(path, batch=9, training=training).same
 
 
+class Experts(nn.Module):
+    """Rows are sorted by the expert that takes them; its weights are read transposed, as a linear layer's are."""
+
+    def __init__(self):
+        super().__init__()
+        self.up, self.down = nn.Parameter(torch.randn(4, 32, 16)), nn.Parameter(torch.randn(4, 16, 32))
+
+    def forward(self, x):
+        ends = torch.arange(1, 5, dtype=torch.int32, device=x.device) * (len(x) // 4)
+        hidden = torch._grouped_mm(x, self.up.transpose(-2, -1), offs=ends).relu()
+        return torch._grouped_mm(hidden, self.down.transpose(-2, -1), offs=ends)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_experts_that_are_run_by_groups_of_rows(program, training):
+    x = torch.zeros(8, 16)
+    found = onnx_mem.verify(onnx_mem.record(Experts(), x), Experts(), x, batch=24, training=training)
+    assert found.same, str(found)
+
+
 def test_a_record_of_another_model_is_told_by_what_the_program_says(program):
     """The replay alone said "the same" of a record that the program reads otherwise."""
     x = torch.zeros(2, 16)

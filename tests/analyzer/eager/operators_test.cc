@@ -52,6 +52,7 @@ TEST_P(OperatorTest, SavesAndAllocatesAsMeasured) {
 std::string NameOf(const testing::TestParamInfo<OperatorCase>& info) { return info.param.name; }
 
 const Argument kNone{{}, false, DType::kUnknown};
+const Argument kEnds{{3}, false, DType::kInt32};
 
 INSTANTIATE_TEST_SUITE_P(
     Convolution, OperatorTest,
@@ -154,6 +155,27 @@ INSTANTIATE_TEST_SUITE_P(
          960,
          "bmm:960 bmm:768 sum:480"},
         {"matmul_broadcast_3d", "matmul", {{{2, 4, 8}}, {{1, 8, 5}}}, {2, 4, 5}, 256 + 160, 0, "mm:160 mm:256"},
+        {"grouped_rows",
+         "grouped_mm",
+         {{{12, 8}}, {{3, 8, 16}}, kEnds},
+         {12, 16},
+         384 + 1536 + 12,
+         0,
+         "_grouped_mm:1536 _grouped_mm:384"},
+        {"grouped_inner",
+         "grouped_mm",
+         {{{8, 12}}, {{12, 16}}, kEnds},
+         {3, 8, 16},
+         384 + 768 + 12,
+         0,
+         "_grouped_mm:768 _grouped_mm:384"},
+        {"grouped_columns",
+         "grouped_mm",
+         {{{3, 4, 8}}, {{8, 12}}, kEnds},
+         {4, 12},
+         384 + 384 + 12,
+         0,
+         "_grouped_mm:384 _grouped_mm:384"},
         {"matmul_vector", "matmul", {{{2, 4, 80}}, {{80}}}, {2, 4}, 2560 + 320, 0, "mul:2560 mv:320"},
     }),
     NameOf);
