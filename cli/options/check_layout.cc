@@ -4,9 +4,9 @@
 
 #include "absl/strings/str_format.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/parallel/rank_note.h"
 #include "cli/options/layout_values.h"
 #include "cli/options/option_values.h"
-#include "planner/code/rank_setup.h"
 
 namespace onnx_mem {
 namespace {
