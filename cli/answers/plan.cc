@@ -229,7 +229,7 @@ absl::Status CheckPatterns(const Run& run, const Analysis& baseline) {
 
 absl::StatusOr<Granularity> GranularityOf(Study& study, const Workload& workload, const PlanRequest& request) {
   const RankLayout& layout = workload.layout;
-  const bool modules = layout.data == DataParallel::kFsdp || IsTensorParallel(layout) || IsPipeline(layout);
+  const bool modules = IsTensorParallel(layout) || IsPipeline(layout);
   if (modules && request.granularity == Granularity::kAuto) return Granularity::kModule;
   ASSIGN_OR_RETURN(const Shared<ImportedModel> model, study.Import(workload.bindings));
   return GranularityFor(model->info.from_record, request.granularity);

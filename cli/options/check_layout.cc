@@ -123,9 +123,6 @@ absl::Status CheckPlannedLayout(const Options& options) {
   const RankLayout& layout = options.workload.layout;
   RETURN_IF_ERROR(CheckOffload(options));
   if (IsPipeline(layout)) return CheckPlannedPipeline(options);
-  if (layout.data == DataParallel::kFsdp && options.plan_request.granularity == Granularity::kCall) {
-    return UsageError("segments of calls cross units of FSDP", {"try: ... --granularity module"});
-  }
   const bool finer =
       options.plan_request.granularity == Granularity::kCall || options.plan_request.granularity == Granularity::kOp;
   if (IsTensorParallel(layout) && finer) {
