@@ -21,6 +21,7 @@
 #include "cli/answers/runtime_of_file.h"
 #include "cli/answers/strict.h"
 #include "cli/answers/unmatched.h"
+#include "cli/files/plan_file.h"
 #include "cli/options/option_values.h"
 #include "cli/present.h"
 #include "planner/advice/fit.h"
@@ -195,6 +196,7 @@ std::vector<Diagnostic> FindingsOf(const ImportedModel& model, const Options& op
                                        UnmatchedPatterns(options.workload.run, baseline)}) {
     std::move(more.begin(), more.end(), std::back_inserter(findings));
   }
+  if (options.plan && options.plan->empty()) findings.push_back(NoSegmentsNote());
   return findings;
 }
 

@@ -670,7 +670,7 @@ def _own_calls(entry, names):
     calls = {}
     for text, outputs in dict(keep).items():
         path, _, call = text.rpartition(":")
-        op, _, nth = call.rpartition("#")
+        op, _, nth = (call if "#" in call or not path else call + "#0").rpartition("#")
         if not (op and nth.isdigit()):
             raise ValueError(f"{text!r} is no call; one reads block.fc:aten.addmm.default#0")
         calls[(*_place_in(entry["modules"], path, text), _full_name(op), int(nth))] = list(outputs)
@@ -1062,8 +1062,8 @@ def _traced_contexts(text):
     if torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FUNCTIONAL) is not None:
         first = _TracedCalls(results, modules, at, children, keep)
         return first, torch.utils.checkpoint._CachedTorchDispatchMode(first.policy_fn, results, True)
-    warnings.warn(f"the segment that begins with {modules[0]} is not compiled as one graph, so it runs again as a whole: "
-                  "take what breaks the graph out of it, or leave it out of the plan", stacklevel=2)
+    warnings.warn(f"the segment that begins with {modules[0]} is not compiled as one graph, so it runs again as a "
+                  "whole: take what breaks the graph out of it, or leave it out of the plan", stacklevel=2)
     call = _new_call(modules[at])
     first = _AloneCalls([torch.nn.Module()], {}, call)
     first.now = first.modules
