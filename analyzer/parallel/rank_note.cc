@@ -33,6 +33,19 @@ bool AreAlike(const RankLayout& layout) {
   return !IsPipeline(layout) && (layout.data == DataParallel::kNone || layout.data == DataParallel::kDdp);
 }
 
+std::string DataTextOf(const RankLayout& layout) {
+  const std::string units = layout.units.empty() ? "" : absl::StrCat(":", layout.units);
+  switch (layout.data) {
+    case DataParallel::kNone: break;
+    case DataParallel::kDdp: return absl::StrCat("ddp ", layout.ranks);
+    case DataParallel::kZero1: return absl::StrCat("zero1 ", layout.ranks);
+    case DataParallel::kFsdp:
+      return layout.replicas == 1 ? absl::StrCat("fsdp ", layout.ranks, units)
+                                  : absl::StrCat("hsdp ", layout.replicas, "x", layout.ranks, units);
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string RankText(const LocalStep& step, const RankLayout& layout) {
@@ -66,6 +79,23 @@ absl::StatusOr<Diagnostic> RankNote(const Enacted& enacted, const LocalStep& ste
   }
   note.details.push_back("why: they follow PyTorch's code on tensors without data; no card has confirmed them");
   return note;
+}
+
+std::pair<std::string, std::string> RanksFlag(RankAxis axis, const RankLayout& layout) {
+  if (axis == RankAxis::kTensor) return {"--tp", absl::StrCat(layout.tensor.ranks)};
+  if (axis == RankAxis::kPipeline) return {"--pipeline", absl::StrCat(layout.pipeline.ranks)};
+  const std::string text = DataTextOf(layout);
+  return {absl::StrCat("--", text.substr(0, text.find(' '))), text.substr(text.find(' ') + 1)};
+}
+
+std::string TextOf(const RankLayout& layout) {
+  if (IsPipeline(layout)) {
+    return absl::StrCat("pipeline ", layout.pipeline.ranks, " --micro-batches ", MicroBatchesOf(layout.pipeline),
+                        " --schedule ", std::string(NameOf(layout.pipeline.schedule)));
+  }
+  const std::string data = DataTextOf(layout);
+  if (!IsTensorParallel(layout)) return data;
+  return absl::StrCat(data, data.empty() ? "tp " : " --tp ", layout.tensor.ranks);
 }
 
 }  // namespace onnx_mem

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "analyzer/analysis/enact.h"
@@ -12,6 +13,12 @@
 #include "analyzer/run/layout.h"
 
 namespace onnx_mem {
+
+// The options that mean it: "fsdp 8", "hsdp 2x4:layers\.\d+", "fsdp 8 --tp 2".
+std::string TextOf(const RankLayout& layout);
+
+// The option that says the number of ranks along `axis`, and its value: {"--fsdp", "8:layers\\.\\d+"}.
+std::pair<std::string, std::string> RanksFlag(RankAxis axis, const RankLayout& layout);
 
 // "rank 0 of 8, which needs most". `layout` is spread, `step` that of its rank.
 std::string RankText(const LocalStep& step, const RankLayout& layout);

@@ -1,5 +1,6 @@
 #include "analyzer/run/call_id.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -10,6 +11,17 @@
 #include "analyzer/graph/absl_view.h"
 
 namespace onnx_mem {
+
+namespace {
+
+// Of "addmm" and "add.Tensor": "aten.addmm.default" and "aten.add.Tensor".
+std::string FullName(std::string_view op) {
+  const auto dots = std::count(op.begin(), op.end(), '.');
+  if (dots > 1) return std::string(op);
+  return absl::StrCat("aten.", View(op), dots == 0 ? ".default" : "");
+}
+
+}  // namespace
 
 std::string TextOf(const CallId& call) {
   return absl::StrCat(call.module, call.module.empty() ? "" : ":", call.op, "#", call.nth);
@@ -22,15 +34,18 @@ std::string TextOf(const KeptCall& kept) {
 }
 
 std::optional<CallId> ParseCallId(std::string_view text) {
-  const size_t hash = text.rfind('#');
-  if (hash == std::string_view::npos) return std::nullopt;
-  CallId call;
-  if (!absl::SimpleAtoi(View(text.substr(hash + 1)), &call.nth) || call.nth < 0) return std::nullopt;
-  const std::string_view name = text.substr(0, hash);
+  const std::string_view name = text.substr(0, text.rfind('#'));
   const size_t colon = name.rfind(':');
+  CallId call;
+  if (name.size() < text.size()) {
+    if (!absl::SimpleAtoi(View(text.substr(name.size() + 1)), &call.nth) || call.nth < 0) return std::nullopt;
+  } else if (colon == std::string_view::npos) {
+    return std::nullopt;
+  }
   if (colon != std::string_view::npos) call.module = name.substr(0, colon);
-  call.op = colon == std::string_view::npos ? name : name.substr(colon + 1);
-  if (call.op.empty() || colon == 0) return std::nullopt;
+  const std::string_view op = colon == std::string_view::npos ? name : name.substr(colon + 1);
+  if (op.empty() || colon == 0) return std::nullopt;
+  call.op = FullName(op);
   return call;
 }
 

@@ -36,7 +36,7 @@ struct KeptCall {
 std::string TextOf(const CallId& call);
 std::string TextOf(const KeptCall& kept);
 
-// nullopt: the text is no call.
+// Operators may have short names: "fc:addmm#0", "add.Tensor#1". nullopt: the text is no call.
 std::optional<CallId> ParseCallId(std::string_view text);
 std::optional<KeptCall> ParseKeptCall(std::string_view text);
 

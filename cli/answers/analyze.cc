@@ -20,6 +20,7 @@
 #include "cli/answers/runtime_of_file.h"
 #include "cli/answers/strict.h"
 #include "cli/answers/unmatched.h"
+#include "cli/files/plan_file.h"
 #include "cli/present.h"
 #include "report/analyze/answer.h"
 #include "report/analyze/report.h"
@@ -195,13 +196,11 @@ std::function<Table(Advice)> SavingsLater(std::shared_ptr<Study> study, const Wo
 absl::Status CheckNamed(const Options& options, const Clock& clock, Analysis& analysis) {
   RETURN_IF_ERROR(CheckNames(options.workload.run, *analysis.graph));
   RETURN_IF_ERROR(CheckFreeze(options.workload.run, analysis));
-  for (Diagnostic& warning : UnmatchedPatterns(options.workload.run, analysis)) {
-    analysis.diagnostics.push_back(std::move(warning));
-  }
+  std::vector<Diagnostic>& found = analysis.diagnostics;
+  for (Diagnostic& warning : UnmatchedPatterns(options.workload.run, analysis)) found.push_back(std::move(warning));
+  if (options.plan && options.plan->empty()) found.push_back(NoSegmentsNote());
   if (const RunFigures* figures = MainFigures(analysis)) {
-    for (Diagnostic& warning : UnmatchedTimes(clock, *figures->program)) {
-      analysis.diagnostics.push_back(std::move(warning));
-    }
+    for (Diagnostic& warning : UnmatchedTimes(clock, *figures->program)) found.push_back(std::move(warning));
   }
   return absl::OkStatus();
 }

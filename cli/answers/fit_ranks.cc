@@ -4,8 +4,8 @@
 #include "absl/strings/str_join.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/graph/suggest.h"
+#include "analyzer/parallel/rank_note.h"
 #include "cli/pasted_command.h"
-#include "planner/code/rank_setup.h"
 
 namespace onnx_mem {
 

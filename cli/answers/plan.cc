@@ -21,6 +21,7 @@
 #include "cli/answers/runtime_of_file.h"
 #include "cli/answers/strict.h"
 #include "cli/answers/unmatched.h"
+#include "cli/files/plan_file.h"
 #include "cli/options/option_values.h"
 #include "cli/present.h"
 #include "planner/advice/fit.h"
@@ -201,6 +202,7 @@ std::vector<Diagnostic> FindingsOf(const ImportedModel& model, const Options& op
                                        UnmatchedPatterns(options.workload.run, baseline)}) {
     std::move(more.begin(), more.end(), std::back_inserter(findings));
   }
+  if (options.plan && options.plan->empty()) findings.push_back(NoSegmentsNote());
   return findings;
 }
 
@@ -235,7 +237,7 @@ absl::Status CheckPatterns(const Run& run, const Analysis& baseline) {
 
 absl::StatusOr<Granularity> GranularityOf(Study& study, const Workload& workload, const PlanRequest& request) {
   const RankLayout& layout = workload.layout;
-  const bool modules = layout.data == DataParallel::kFsdp || IsTensorParallel(layout) || IsPipeline(layout);
+  const bool modules = IsTensorParallel(layout) || IsPipeline(layout);
   if (modules && request.granularity == Granularity::kAuto) return Granularity::kModule;
   ASSIGN_OR_RETURN(const Shared<ImportedModel> model, study.Import(workload.bindings));
   return GranularityFor(model->info.from_record, request.granularity);

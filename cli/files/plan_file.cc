@@ -42,9 +42,12 @@ absl::StatusOr<std::vector<std::string>> Names(const Json& segment, const char* 
   return names;
 }
 
-// One entry of "keep": an operator's name, or with '#' the name of a call.
+// Not the name of an operator, which means all its calls.
+bool IsCall(std::string_view name) { return name.find_first_of("#:") != std::string_view::npos; }
+
+// One entry of "keep".
 bool Keep(std::string_view name, Segment& segment) {
-  if (name.find('#') == std::string_view::npos) {
+  if (!IsCall(name)) {
     segment.keep.emplace_back(name);
     return true;
   }
@@ -72,8 +75,7 @@ absl::Status ReadKeep(const Json& item, const std::string& path, Segment& segmen
     if (!Keep(name, segment)) return BadPlan(path, NoCall(name));
     if (!outputs.is_array()) return BadPlan(path, "the outputs of a kept call are not a list");
     for (const Json& output : outputs) {
-      if (!output.is_number_unsigned() || output > std::numeric_limits<int8_t>::max() ||
-          name.find('#') == std::string::npos)
+      if (!output.is_number_unsigned() || output > std::numeric_limits<int8_t>::max() || !IsCall(name))
         return BadPlan(path, absl::StrFormat("'%s' has no output %s", name, output.dump()));
       segment.keep_calls.back().outputs.push_back(output.get<int8_t>());
     }
@@ -153,6 +155,12 @@ absl::StatusOr<GivenPlan> ParsePlan(std::string_view text, const std::string& pa
 absl::StatusOr<GivenPlan> ReadPlanFile(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path));
   return ParsePlan(text, path);
+}
+
+Diagnostic NoSegmentsNote() {
+  return {.code = Code::kNoSegments,
+          .severity = Severity::kWarning,
+          .message = "the plan of --plan has no segments: the step is as it is without one"};
 }
 
 absl::StatusOr<Options> WithPlanFile(Options options) {

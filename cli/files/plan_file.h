@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "analyzer/graph/diagnostic.h"
 #include "analyzer/run/run.h"
 #include "cli/options/options.h"
 
@@ -29,6 +30,9 @@ absl::StatusOr<GivenPlan> ReadPlanFile(const std::string& path);
 
 // The same from text; `path` is for messages.
 absl::StatusOr<GivenPlan> ParsePlan(std::string_view text, const std::string& path);
+
+// For who gives a plan without segments, written by hand or chosen because nothing had to run again.
+Diagnostic NoSegmentsNote();
 
 // `options` with the segments of its plan file, if it names one, and with the allocator that the file's settings turn
 // on, unless the user named another.

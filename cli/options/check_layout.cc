@@ -4,9 +4,9 @@
 
 #include "absl/strings/str_format.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/parallel/rank_note.h"
 #include "cli/options/layout_values.h"
 #include "cli/options/option_values.h"
-#include "planner/code/rank_setup.h"
 
 namespace onnx_mem {
 namespace {
@@ -141,9 +141,6 @@ absl::Status CheckPlannedLayout(const Options& options) {
   const RankLayout& layout = options.workload.layout;
   RETURN_IF_ERROR(CheckOffload(options));
   if (IsPipeline(layout)) return CheckPlannedPipeline(options);
-  if (layout.data == DataParallel::kFsdp && options.plan_request.granularity == Granularity::kCall) {
-    return UsageError("segments of calls cross units of FSDP", {"try: ... --granularity module"});
-  }
   const bool finer =
       options.plan_request.granularity == Granularity::kCall || options.plan_request.granularity == Granularity::kOp;
   if (IsTensorParallel(layout) && finer) {

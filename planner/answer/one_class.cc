@@ -47,7 +47,7 @@ class ModelPlanner {
     ASSIGN_OR_RETURN(const CandidateSet candidates, Candidates());
     std::optional<CallClass> calls;
     if (request_.granularity == Granularity::kCall) {
-      calls = Calls(candidates);
+      ASSIGN_OR_RETURN(calls, Calls(candidates));
       if (!calls) return WithoutCalls();
       profile_ = calls->profile;
     } else {
@@ -125,9 +125,11 @@ class ModelPlanner {
     return set;
   }
 
-  std::optional<CallClass> Calls(const CandidateSet& modules) {
+  absl::StatusOr<std::optional<CallClass>> Calls(const CandidateSet& modules) {
+    if (!modules.by_module) return std::optional<CallClass>();
+    ASSIGN_OR_RETURN(CandidateSet ranges, OfThePlans({.list = RangesOfClass(accountant_.lowered(), modules)}));
     const auto limits_of = [&](const std::vector<Candidate>& ranges) { return prover_.LimitSegments(ranges); };
-    return FindCallClass(accountant_, prover_.trace(), limits_of, modules, request_.cost_line);
+    return FindCallClass(accountant_, prover_.trace(), limits_of, std::move(ranges.list), request_.cost_line);
   }
 
   // Plans of whole modules answer where there is no class of plans per call.

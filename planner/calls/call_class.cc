@@ -68,10 +68,9 @@ std::vector<Candidate> RangesOfClass(const Lowered& lowered, const CandidateSet&
 }
 
 std::optional<CallClass> FindCallClass(const Accountant& accountant, const StepTrace& trace,
-                                       const LimitsOfRanges& limits_of, const CandidateSet& modules, CostLine line) {
-  if (!modules.by_module || trace.calls.calls.empty()) return std::nullopt;
-  const std::vector<Candidate> ranges =
-      Without(NodesOfManyCalls(trace.calls), RangesOfClass(accountant.lowered(), modules));
+                                       const LimitsOfRanges& limits_of, std::vector<Candidate> ranges, CostLine line) {
+  if (trace.calls.calls.empty()) return std::nullopt;
+  ranges = Without(NodesOfManyCalls(trace.calls), std::move(ranges));
   const std::optional<SegmentLimits> base = limits_of(ranges);
   if (!base) return std::nullopt;
   RegionCalls calls = trace.calls;

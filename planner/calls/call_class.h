@@ -29,10 +29,10 @@ std::vector<Candidate> RangesOfClass(const Lowered& lowered, const CandidateSet&
 // What sets of ranges can do; nullopt where the step's own code checkpoints already.
 using LimitsOfRanges = std::function<std::optional<SegmentLimits>(const std::vector<Candidate>&)>;
 
-// The ranges of the class, each with what it may keep of the calls of `trace`. nullopt: the model
-// has no such class.
+// Of `ranges`, as RangesOfClass gives them, each with what it may keep of the calls of `trace`. nullopt: the model has
+// no such class.
 std::optional<CallClass> FindCallClass(const Accountant& accountant, const StepTrace& trace,
-                                       const LimitsOfRanges& limits_of, const CandidateSet& modules, CostLine line);
+                                       const LimitsOfRanges& limits_of, std::vector<Candidate> ranges, CostLine line);
 
 }  // namespace onnx_mem
 

@@ -208,10 +208,6 @@ CutRegion CutRegionOf(const RegionCalls& region, CostLine line) {
   return cut;
 }
 
-std::vector<KeptCall> KeptCallsOf(const RegionCalls& region, const CutOption& option) {
-  return KeptCallsIn(region, Values(region), option);
-}
-
 CallOptions OptionsOf(const RegionCalls& whole, const std::vector<Candidate>& ranges, const SegmentLimits& base,
                       CostLine line, int64_t call_cost, const OptionLimits& limits) {
   OptionFinder finder(whole, line, call_cost, limits);

@@ -22,9 +22,6 @@ namespace onnx_mem {
 // The calls of a region as a cut takes them: what an operator costs by `line`.
 CutRegion CutRegionOf(const RegionCalls& region, CostLine line);
 
-// The calls whose results `option` keeps, by the region's names.
-std::vector<KeptCall> KeptCallsOf(const RegionCalls& region, const CutOption& option);
-
 struct CallOptions {
   std::vector<Candidate> candidates;      // an option each
   std::vector<CandidateFigures> figures;  // of each

@@ -1,8 +1,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "analyzer/parallel/rank_note.h"
 #include "planner/code/emit_pytorch.h"
-#include "planner/code/rank_setup.h"
 
 namespace onnx_mem {
 namespace {

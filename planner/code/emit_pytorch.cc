@@ -10,6 +10,7 @@
 #include "analyzer/analysis/segments.h"
 #include "analyzer/graph/shape.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/parallel/rank_note.h"
 #include "applied_code.h"
 #include "planner/code/keep_table.h"
 #include "planner/code/pipeline_setup.h"

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/graph/diagnostic.h"
-#include "analyzer/parallel/schedules.h"
 #include "planner/code/python_text.h"
 #include "planner/code/tensor_setup.h"
 
@@ -128,37 +127,7 @@ std::string AccumulationText(const SpreadPlan& spread) {
              : "    # All micro-batches but the last run under model.no_sync().\n";
 }
 
-std::string DataTextOf(const RankLayout& layout) {
-  const std::string units = layout.units.empty() ? "" : absl::StrCat(":", layout.units);
-  switch (layout.data) {
-    case DataParallel::kNone: break;
-    case DataParallel::kDdp: return absl::StrCat("ddp ", layout.ranks);
-    case DataParallel::kZero1: return absl::StrCat("zero1 ", layout.ranks);
-    case DataParallel::kFsdp:
-      return layout.replicas == 1 ? absl::StrCat("fsdp ", layout.ranks, units)
-                                  : absl::StrCat("hsdp ", layout.replicas, "x", layout.ranks, units);
-  }
-  return "";
-}
-
 }  // namespace
-
-std::pair<std::string, std::string> RanksFlag(RankAxis axis, const RankLayout& layout) {
-  if (axis == RankAxis::kTensor) return {"--tp", absl::StrCat(layout.tensor.ranks)};
-  if (axis == RankAxis::kPipeline) return {"--pipeline", absl::StrCat(layout.pipeline.ranks)};
-  const std::string text = DataTextOf(layout);
-  return {absl::StrCat("--", text.substr(0, text.find(' '))), text.substr(text.find(' ') + 1)};
-}
-
-std::string TextOf(const RankLayout& layout) {
-  if (IsPipeline(layout)) {
-    return absl::StrCat("pipeline ", layout.pipeline.ranks, " --micro-batches ", MicroBatchesOf(layout.pipeline),
-                        " --schedule ", std::string(NameOf(layout.pipeline.schedule)));
-  }
-  const std::string data = DataTextOf(layout);
-  if (!IsTensorParallel(layout)) return data;
-  return absl::StrCat(data, data.empty() ? "tp " : " --tp ", layout.tensor.ranks);
-}
 
 absl::Status CheckSetup(const SpreadPlan& spread) {
   const RankLayout& layout = spread.layout;

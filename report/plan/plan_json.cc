@@ -1,7 +1,7 @@
 // The part of a report on checkpoint plans in JSON, as the contract has it.
 #include <algorithm>
 
-#include "planner/code/rank_setup.h"
+#include "analyzer/parallel/rank_note.h"
 #include "report/analyze/json_parts.h"
 #include "report/plan/plan_report.h"
 

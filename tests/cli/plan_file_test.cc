@@ -52,6 +52,18 @@ TEST(ParsePlan, CallsThatAreKeptAndSkipped) {
   for (const KeptCall& kept : read[2].keep_calls) EXPECT_EQ(ParseKeptCall(TextOf(kept)), kept);
 }
 
+TEST(ParsePlan, CallsHaveShortNamesToo) {
+  const std::vector<Segment> read = ParsePlan(R"({"segments": [{"modules": ["a"],
+      "keep": {"a.fc:addmm": [], "a:add.Tensor#1": [0]}, "skip": ["relu_#2"]}]})",
+                                              "p.json")
+                                        ->segments;
+  EXPECT_EQ(read[0],
+            (Segment{.modules = {"a"},
+                     .nodes = {},
+                     .keep_calls = {{{"a.fc", "aten.addmm.default", 0}, {}}, {{"a", "aten.add.Tensor", 1}, {0}}},
+                     .skip = {{"", "aten.relu_.default", 2}}}));
+}
+
 TEST(ParsePlan, SettingsNameAnAllocator) {
   const auto allocator = [](const std::string& settings) {
     const auto plan = ParsePlan(R"({"segments": [], "settings": )" + settings + "}", "p.json");

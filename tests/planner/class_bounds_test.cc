@@ -59,7 +59,9 @@ std::optional<PlanClass> ClassOf(const Accountant& accountant, const Prover& pro
   CandidateSet set = CandidatesOf(accountant.lowered(), granularity);
   const auto limits_of = [&](const std::vector<Candidate>& ranges) { return prover.LimitSegments(ranges); };
   if (granularity == Granularity::kCall) {
-    std::optional<CallClass> calls = FindCallClass(accountant, prover.trace(), limits_of, set, line);
+    if (!set.by_module) return std::nullopt;
+    std::optional<CallClass> calls =
+        FindCallClass(accountant, prover.trace(), limits_of, RangesOfClass(accountant.lowered(), set), line);
     if (!calls) return std::nullopt;
     return PlanClass{std::move(calls->profile.candidates), std::move(calls->proven)};
   }

@@ -13,7 +13,7 @@ namespace onnx_mem {
 namespace {
 
 // `plan` of `workload`, with a tenth of the step's bytes to be saved.
-void ExpectPromiseHolds(const std::string& model, Workload workload) {
+void ExpectPromiseHolds(const std::string& model, Workload workload, Granularity granularity = Granularity::kModule) {
   SCOPED_TRACE(model);
   const ModelFile file = OpenModel(model);
   Study study(file);
@@ -22,6 +22,7 @@ void ExpectPromiseHolds(const std::string& model, Workload workload) {
   PlanRequest request;
   request.budget_bytes = *now * 9 / 10;
   request.budget_line = BudgetLine::kLive;
+  request.granularity = granularity;
   const absl::StatusOr<PlanAnswer> answer = PlanModel(study, workload, request);
   ASSERT_TRUE(answer.ok()) << answer.status();
   EXPECT_EQ(answer->baseline.peak_bytes, *now);
@@ -31,6 +32,8 @@ void ExpectPromiseHolds(const std::string& model, Workload workload) {
   const std::vector<std::string> split = PathsOf(answer->spread->split);
   for (const PlannedSegment& planned : chosen->segments) {
     EXPECT_TRUE(KeepsHooks(planned.segment, split));
+    EXPECT_TRUE(KeepsUnits(planned.segment, answer->spread->units));
+    EXPECT_EQ(planned.segment.keep_calls.empty(), granularity == Granularity::kModule);
     workload.run.segments.push_back(planned.segment);
   }
   const absl::StatusOr<Shared<RunFigures>> figures = study.Figures(workload);
@@ -44,6 +47,15 @@ TEST(PlanRanks, OfSplitTensorsHoldForTheRank) {
   workload.bindings.dims["seq"] = 128;
   workload.layout.tensor.ranks = 2;
   ExpectPromiseHolds("gpt2_sdpa", workload);
+}
+
+// Runs of blocks would be cheaper, and cross units: blocks, each with the calls that it keeps, are what there is.
+TEST(PlanRanks, OfKeptCallsLieInsideUnits) {
+  Workload workload = TrainingAt(8);
+  workload.bindings.dims["seq"] = 128;
+  workload.layout.data = DataParallel::kFsdp;
+  workload.layout.ranks = 4;
+  ExpectPromiseHolds("gpt2_sdpa", workload, Granularity::kCall);
 }
 
 // A second run sums up once more what lies inside its segment; under FSDP it finds its unit gathered.

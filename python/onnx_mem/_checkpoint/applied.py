@@ -4,10 +4,12 @@
 # A planned module gets a subclass of its class that differs in forward alone; what the plan says of it stands in the
 # module's __dict__ as plain values. Nothing refers to another module's weights, so copies, pickles and replicas compute
 # with their own.
+import ast
+import collections
 import contextlib
 import copyreg
 import functools
-import inspect
+import operator
 import os
 import pickle
 import re
@@ -17,6 +19,9 @@ import weakref
 import torch
 import torch.utils.checkpoint
 from torch._subclasses.fake_tensor import FakeTensor
+from torch._subclasses.functional_tensor import FunctionalTensor
+from torch.fx import traceback
+from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
@@ -211,13 +216,15 @@ def _assigned(known, entries):
             children = order[min(at):max(at) + 1]
             value["preserve_rng_state"] |= any(_draws(m) for child in children
                                                for m in parent._modules[child].modules())
-            runs.setdefault(parent, []).append({**value, "first": children[0], "last": children[-1]})
+            own = [name.rpartition(".")[2] for name in names]
+            runs.setdefault(parent, []).append({**value, "first": children[0], "last": children[-1],
+                                                "traced": _traced(value, children=own)})
         elif len(names) == 1:
-            put(names[0], modules[0], "module", value)
+            put(names[0], modules[0], "module", {**value, "traced": _traced(value)})
         else:
-            value["one_tensor"] = all(len(inspect.signature(m.forward).parameters) == 1 for m in modules)
             for i, (name, module) in enumerate(zip(names, modules)):
-                put(name, module, "follower" if i else "head", {**value, "chain": modules})
+                put(name, module, "follower" if i else "head",
+                    {**value, "chain": modules, "traced": _traced(value, at=i)})
     for parent, value in runs.items():
         put("the parent of " + value[0]["modules"][0], parent, "children", value)
     return planned
@@ -390,7 +397,7 @@ def _run_head(self, inner, args, kwargs):
         raise RuntimeError(f"{', '.join(segment['modules'])} are computed as one, which DataParallel's replicas cannot "
                            "be; use DistributedDataParallel, or a plan of single modules")
     if torch.compiler.is_compiling():
-        return _run_compiled(self, inner, args, kwargs)
+        return _run_module(self, inner, args, kwargs)    # a compiler joins them: _TracedCalls
     call = _Joined(chain)
     result = _checkpointed(functools.partial(call.run, inner), chain, segment, args, kwargs, call)
     call.hand_on(result)
@@ -401,29 +408,13 @@ def _run_follower(self, inner, args, kwargs):
     if _as_it_is():
         return inner(self, *args, **kwargs)
     if torch.compiler.is_compiling():
-        return _run_compiled(self, inner, args, kwargs)
+        return _run_module(self, inner, args, kwargs)
     handed = (getattr(t, _HANDED, None) for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor))
     call = next((h[0] for h in handed if h is not None and h[0].next() is self), None)
     if call is None:
         raise RuntimeError(f"{', '.join(getattr(self, _SEGMENT)['modules'])} do not run one after another, each on "
                            "what the one before returned; checkpoint this run of modules where forward calls them")
     return call.join(self, inner, args, kwargs)
-
-
-def _run_compiled(self, inner, args, kwargs):
-    """A compiler does not see what the others will be called with. Modules that take one tensor are called with that;
-    each of others is a call of checkpoint of its own."""
-    segment, chain = getattr(self, _SEGMENT), getattr(self, _CHAIN)
-    one = segment["one_tensor"]
-    if one and self is not chain[0]:
-        return args[0]
-
-    def run(*args, **kwargs):
-        result = inner(self, *args, **kwargs)
-        for module in chain[1:] if one else ():
-            result = type(module)._onnx_mem_base.forward(module, result)
-        return result
-    return _checkpointed(run, chain, segment, args, kwargs)
 
 
 _HANDED = "_onnx_mem_handed"    # of a tensor that one module of a chain hands to the next: (their call, which result)
@@ -510,18 +501,14 @@ def _checkpointed(run, modules, segment, args, kwargs, joined=None):
     # Arguments as they were at the first run: a dense block appends to the list that it hands to its layers.
     args, kwargs = [_unshared(arg) for arg in args], {key: _unshared(arg) for key, arg in kwargs.items()}
     options = {"use_reentrant": False, "preserve_rng_state": segment["preserve_rng_state"]}
+    if torch.compiler.is_compiling():
+        return torch.utils.checkpoint.checkpoint(run, *args, **options, **kwargs, context_fn=segment["traced"])
     keep, by_call = segment["keep"], isinstance(segment["keep"], dict)
     if by_call:
         options["preserve_rng_state"] = False    # each call that draws again has a state of its own
     else:
         keep = [getattr(packet, overload) for packet in (getattr(torch.ops.aten, name) for name in keep)
                 for overload in packet.overloads()]
-    # A compiler sees the whole step: there no second run writes a buffer, and of contexts it knows those that keep
-    # results of whole operators. Of a segment with kept calls it keeps nothing.
-    if torch.compiler.is_compiling():
-        if keep and not by_call:
-            options["context_fn"] = functools.partial(torch.utils.checkpoint.create_selective_checkpoint_contexts, keep)
-        return torch.utils.checkpoint.checkpoint(run, *args, **options, **kwargs)
     make = _call_contexts if by_call else _contexts
     first, second = make(modules, segment, keep, [*args, *kwargs.values()])
     if joined is not None:
@@ -664,8 +651,9 @@ class _SecondRun:
 
 _IGNORED = torch.utils.checkpoint.SAC_IGNORED_OPS
 _STATISTICS = ("running_mean", "running_var")
-_ON_CPU = {    # what the CPU runs in place of an operator of the GPU; results 0 to 2 mean the same
+_ON_CPU = {    # what the CPU or a compiled step runs in place of an operator of the GPU; results 0 to 2 mean the same
     "aten.native_batch_norm.default": ("aten.cudnn_batch_norm.default",),
+    "aten._native_batch_norm_legit.default": ("aten.native_batch_norm.default", "aten.cudnn_batch_norm.default"),
     "aten._scaled_dot_product_flash_attention_for_cpu.default": (
         "aten._scaled_dot_product_flash_attention.default", "aten._scaled_dot_product_efficient_attention.default"),
 }
@@ -682,7 +670,7 @@ def _own_calls(entry, names):
     calls = {}
     for text, outputs in dict(keep).items():
         path, _, call = text.rpartition(":")
-        op, _, nth = call.rpartition("#")
+        op, _, nth = (call if "#" in call or not path else call + "#0").rpartition("#")
         if not (op and nth.isdigit()):
             raise ValueError(f"{text!r} is no call; one reads block.fc:aten.addmm.default#0")
         calls[(*_place_in(entry["modules"], path, text), _full_name(op), int(nth))] = list(outputs)
@@ -705,9 +693,13 @@ def _place_in(modules, path, text):
 
 
 def _call_contexts(modules, segment, keep, inputs):
-    call = {"kept": {}, "ops": [], "casts": [], "again": None, "states": {}, "name": segment["modules"][0]}
+    call = _new_call(segment["modules"][0])
     first = _First(modules, _FirstRun(modules, segment, inputs), _FirstCalls(modules, keep, call))
     return first, _SecondCalls(call)
+
+
+def _new_call(name):
+    return {"kept": {}, "ops": [], "casts": [], "again": None, "states": {}, "name": name}
 
 
 @functools.lru_cache(None)
@@ -733,6 +725,11 @@ def _weight_cast(func, args, kwargs):
     return None
 
 
+def _casts(op):
+    """A conversion of autocast: where an earlier call has converted a weight, there is none."""
+    return op == "aten._to_copy.default" and any(map(torch.is_autocast_enabled, ("cpu", "cuda")))
+
+
 def _draws_numbers(func):
     return torch.Tag.nondeterministic_seeded in func.tags
 
@@ -741,6 +738,13 @@ def _given_to(args, kwargs):
     """Tensors that a call is given, alone or in lists. Each call of a segment comes here: pytree takes ten times as
     long."""
     return _tensors(args) + _tensors(kwargs) if kwargs else _tensors(args)
+
+
+def _storage_of(t):
+    try:
+        return StorageWeakRef(t.untyped_storage())
+    except (NotImplementedError, RuntimeError):    # of a subclass without one
+        return id(t)
 
 
 def _flat(out):
@@ -829,10 +833,9 @@ class _FirstCalls(TorchDispatchMode):
 
     def storage(self, t):
         """A number for the storage of `t` that no other has while this run lasts."""
-        try:
-            ref = StorageWeakRef(t.untyped_storage())
-        except (NotImplementedError, RuntimeError):    # of a subclass without one
-            return id(t)
+        ref = _storage_of(t)
+        if isinstance(ref, int):
+            return ref
         self.storages.setdefault(ref.cdata, ref)
         return ref.cdata
 
@@ -955,9 +958,7 @@ class _FirstCalls(TorchDispatchMode):
         return self.touched.get(storage, [])
 
     def check_found(self):
-        # Weights that an earlier call converted are not converted here.
-        cast = {"aten._to_copy.default"} if any(map(torch.is_autocast_enabled, ("cpu", "cuda"))) else set()
-        missing = next((key for key in self.keep if key not in self.found and key[2] not in cast), None)
+        missing = next((key for key in self.keep if key not in self.found and not _casts(key[2])), None)
         if missing is None:
             return
         i, path, op, nth = missing
@@ -1039,6 +1040,144 @@ class _SecondCalls(TorchDispatchMode):
         out = func(*args, **kwargs)
         _set_state(device, now)
         return out
+
+
+# ------------------------------------------------------------------------------------------------ a compiler's trace
+#
+# A compiler traces a segment once, and marks on the nodes of its graph say what backward makes again of them. What
+# nobody reads is not in the backward's graph, writes in place are none there, and numbers are drawn as the compiler
+# does it: a plan is what it marks to be saved.
+
+def _traced(value, at=0, children=()):
+    """What gives a trace its contexts. Of one text: a compiler has one constant to guard, and its caches a key."""
+    text = repr((value["modules"], at, list(children), value["keep"]))
+    contexts = functools.partial(_traced_contexts, text)
+    contexts.cache_hash = text
+    return contexts
+
+
+def _traced_contexts(text):
+    modules, at, children, keep = ast.literal_eval(text)
+    results = collections.defaultdict(dict)
+    if torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FUNCTIONAL) is not None:
+        first = _TracedCalls(results, modules, at, children, keep)
+        return first, torch.utils.checkpoint._CachedTorchDispatchMode(first.policy_fn, results, True)
+    warnings.warn(f"the segment that begins with {modules[0]} is not compiled as one graph, so it runs again as a "
+                  "whole: take what breaks the graph out of it, or leave it out of the plan", stacklevel=2)
+    call = _new_call(modules[at])
+    first = _AloneCalls([torch.nn.Module()], {}, call)
+    first.now = first.modules
+    return first, _SecondCalls(call)
+
+
+def _mark_saved(node):
+    """Of a call with several results those that backward needs are saved: a partitioner takes all marks or none."""
+    call = node.args[0] if node.target is operator.getitem else node
+    results = [user for user in call.users if user.target is operator.getitem]
+    for each in (node, call, *results):
+        each.meta["recompute"] = torch.utils.checkpoint.CheckpointPolicy.MUST_SAVE
+
+
+class _TracedCalls(torch.utils.checkpoint._CachingTorchDispatchMode):
+    """The first run of a segment in a trace, or of one of the modules that are a segment together."""
+
+    _begun = {}    # by a segment's modules, of the first: (number in the graph, counts of calls, kept calls found)
+
+    def __init__(self, results, modules, at, children, keep):
+        self.modules, self.at, self.children, self.keep = modules, at, children, keep
+        self.found, self.made, self.kept = set(), {}, set()    # made: the tensor that was made with each storage
+        self.counts = {}
+        super().__init__(lambda *args, **kwargs: torch.utils.checkpoint.CheckpointPolicy.PREFER_RECOMPUTE, results)
+
+    @property
+    def ac_graph_id(self):
+        return self.number
+
+    @ac_graph_id.setter
+    def ac_graph_id(self, number):
+        """What passes from one number to a higher one is saved: modules that are one segment have one number."""
+        if number is not None and self.at == 0:
+            self._begun[tuple(self.modules)] = number, self.counts, self.found
+        elif number is not None:
+            number, self.counts, self.found = self._begun.get(tuple(self.modules), (number, self.counts, self.found))
+        self.number = number
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        before = {_storage_of(t) for t in _given_to(args, kwargs or {})}
+        out = super().__torch_dispatch__(func, types, args, kwargs)
+        if func not in _IGNORED and get_proxy_mode() is not None:
+            self.note(str(func), before, _flat(out)[0])
+        return out
+
+    def note(self, op, before, results):
+        tensors = {i: t for i, t in enumerate(results) if isinstance(t, torch.Tensor)}
+        for t in tensors.values():
+            if _storage_of(t) not in before:
+                self.made.setdefault(_storage_of(t), t)
+        keep = self.kept_outputs(op)
+        if keep is not None:
+            self.kept |= {_storage_of(t) for i, t in tensors.items() if not keep or i in keep}
+
+    def kept_outputs(self, op):
+        """None: the call is not kept."""
+        if isinstance(self.keep, list):
+            return [] if op.split(".")[1] in self.keep and op.startswith("aten.") else None
+        keys = []
+        for place in (self.place(), (-1, "")):
+            nth = self.counts.setdefault((*place, op), 0)
+            self.counts[(*place, op)] += 1
+            keys += [(*place, name, nth) for name in (op, *_ON_CPU.get(op, ()))]
+        hit = next((key for key in keys if key in self.keep), None)
+        self.found.add(hit)
+        return None if hit is None else self.keep[hit]
+
+    def place(self):
+        """(index of the module, path below it) of what is being traced."""
+        stack = [(name, cls) for name, cls in (traceback.current_meta.get("nn_module_stack") or {}).values()]
+        if not stack:
+            return self.at, ""
+        planned = [name for name, cls in stack if "_onnx_mem_base" in getattr(cls, "__dict__", {})]
+        path = stack[-1][0][len(planned[-1]) + 1:] if planned else stack[-1][0].partition(".")[2]
+        if not self.children:
+            return self.at, path
+        child, _, path = path.partition(".")
+        return self.children.index(child) if child in self.children else -2, path
+
+    def __exit__(self, *error):
+        super().__exit__(*error)
+        tracing = get_proxy_mode()
+        if tracing is None or error[0] is not None:
+            return
+        for t in (self.made[s] for s in self.kept if s in self.made):
+            inner = t.from_functional() if isinstance(t, FunctionalTensor) else t    # after all that writes over it
+            proxy = get_proxy_slot(inner, tracing.tracer, None)
+            if proxy is not None:
+                _mark_saved(proxy.proxy.node)
+        self.made = {}
+        self.check_found()
+
+    def check_found(self):
+        if isinstance(self.keep, list):
+            return
+        missing = [key for key in self.keep if key not in self.found and self.ends(key[0]) and not _casts(key[2])]
+        if missing:
+            i, path, op, nth = missing[0]
+            where = ".".join(filter(None, (self.modules[max(i, 0)], path)))
+            warnings.warn(f"{where}: the compiled step has no call {op}#{nth}, which the plan keeps: {len(missing)} of "
+                          f"the segment's {len(self.keep)} kept calls run again", stacklevel=2)
+
+    def ends(self, i):
+        """All calls of module `i` of the segment have been seen, of -1 all of the segment."""
+        last = len(self.modules) - 1
+        return i == self.at or bool(self.children) or (i == -1 and self.at == last)
+
+
+class _AloneCalls(_FirstCalls):
+    """The first run of a segment that a compiler left to Python, which calls nothing when it has ended."""
+
+    def __exit__(self, *error):
+        super().__exit__(*error)
+        self.finish()
 
 
 # ----------------------------------------------------------------------------------------------- tensors on the host

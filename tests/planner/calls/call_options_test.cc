@@ -29,21 +29,22 @@ TEST(OptionsOf, RunAgainWhatTheEngineRunsAgain) {
     ASSERT_TRUE(trace.ok()) << trace.status();
     RegionCalls calls = trace->calls;
     SetCosts(trace->enacted.program, accountant->clock(), calls);
-    int options = 0;
-    for (const Candidate& range : RunsOf(accountant->lowered(), BlocksOf(accountant->lowered()), 3)) {
-      const RegionCalls region = PartOf(calls, range.first, range.last);
-      for (const CutOption& option : FrontOf(CutRegionOf(region, CostLine::kTime)).options) {
-        const KeptInRegion kept = KeptIn(region, KeptCallsOf(region, option));
-        ASSERT_EQ(kept.error, "") << range.label;
-        const std::vector<CallState> states = StatesOf(region, kept.outputs);
-        EXPECT_EQ(WrongReadIn(region, kept.outputs, states), "") << range.label;
-        int64_t cost = 0;
-        for (size_t i = 0; i < states.size(); ++i) cost += states[i] == CallState::kAgain ? region.calls[i].ns : 0;
-        EXPECT_EQ(cost, option.cost) << range.label;
-        ++options;
-      }
+    const std::vector<Candidate> ranges = RunsOf(accountant->lowered(), BlocksOf(accountant->lowered()), 3);
+    SegmentLimits base;
+    for (const Candidate& range : ranges) base.ranges.push_back({range.first, range.last, int64_t{1} << 60});
+    const CallOptions options = OptionsOf(calls, ranges, base, CostLine::kTime, /*call_cost=*/0);
+    for (size_t i = 0; i < options.candidates.size(); ++i) {
+      const Candidate& option = options.candidates[i];
+      const RegionCalls region = PartOf(calls, option.first, option.last);
+      const KeptInRegion kept = KeptIn(region, option.segment.keep_calls);
+      ASSERT_EQ(kept.error, "") << option.label;
+      const std::vector<CallState> states = StatesOf(region, kept.outputs);
+      EXPECT_EQ(WrongReadIn(region, kept.outputs, states), "") << option.label;
+      int64_t cost = 0;
+      for (size_t c = 0; c < states.size(); ++c) cost += states[c] == CallState::kAgain ? region.calls[c].ns : 0;
+      EXPECT_EQ(cost, options.figures[i].cost) << option.label;
     }
-    EXPECT_GT(options, 100);
+    EXPECT_GT(options.candidates.size(), 100U);
   }
 }
 
