@@ -111,12 +111,7 @@ absl::Status CheckGlobalBatch(const Options& options) {
 
 // Plans are looked for on one stage at a time.
 absl::Status CheckPlannedPipeline(const Options& options) {
-  const RankLayout& layout = options.workload.layout;
-  const PipelineLayout& pipeline = layout.pipeline;
-  if (layout.data != DataParallel::kNone || IsTensorParallel(layout)) {
-    return UsageError("plans are looked for on the stages of a pipeline without other strategies",
-                      {"way out: onnx-mem MODEL --plan FILE with these options has the bytes of segments of your own"});
-  }
+  const PipelineLayout& pipeline = options.workload.layout.pipeline;
   if (pipeline.schedule == PipelineSchedule::kInterleavedZeroBubble) {
     return UsageError(
         "--schedule interleaved-zb has no plans: each part of a backward would run a segment's forward again",
