@@ -39,7 +39,8 @@ struct StageRun {
 absl::StatusOr<Enacted> EnactRankOfStages(const std::vector<StageRun>& stages, const RankLayout& layout, int64_t rank);
 
 // `lowered`: of one micro-batch, in local sizes; `whole`: the same enacted; `run`: EnactedRun's. Without a rank in
-// `layout` it is the one that needs most with `optimizer`. Errors (usage): those of a cut and of a schedule, a rank there is not.
+// `layout` it is the one that needs most with `optimizer`. Errors (usage): those of a cut and of a schedule, a rank
+// there is not.
 absl::StatusOr<LocalStep> PipelineStep(const Lowered& lowered, const Enacted& whole, const Run& run,
                                        const RankLayout& layout, const Optimizer& optimizer);
 

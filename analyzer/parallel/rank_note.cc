@@ -7,9 +7,9 @@
 #include "absl/strings/str_join.h"
 #include "analyzer/graph/bytes.h"
 #include "analyzer/graph/status_macros.h"
-#include "analyzer/parallel/communicator_buffers.h"
 #include "analyzer/parallel/fsdp_units.h"
 #include "analyzer/parallel/step_facts.h"
+#include "analyzer/parallel/traffic.h"
 
 namespace onnx_mem {
 namespace {
@@ -59,7 +59,8 @@ std::string RankName(int64_t rank, const RankLayout& layout) {
   const PipelineLayout& pipeline = layout.pipeline;
   if (!IsPipeline(layout)) return absl::StrCat("rank ", rank, " of ", WorldOf(layout));
   std::vector<std::string> stages;
-  for (int64_t s = StageRankOf(layout, rank); s < StagesOf(pipeline); s += pipeline.ranks) stages.push_back(absl::StrCat(s));
+  for (int64_t s = StageRankOf(layout, rank); s < StagesOf(pipeline); s += pipeline.ranks)
+    stages.push_back(absl::StrCat(s));
   return absl::StrCat("rank ", rank, ": stage", stages.size() == 1 ? " " : "s ", absl::StrJoin(stages, ", "), " of ",
                       StagesOf(pipeline));
 }

@@ -55,7 +55,7 @@ class StageReplay {
     kLoss,               // nobody: the caller keeps the list of losses
   };
   struct MicroBatch {
-    std::vector<BufferId> at;   // by buffer of the program: where it is; invalid: it is not
+    std::vector<BufferId> at;  // by buffer of the program: where it is; invalid: it is not
     std::vector<BufferId> input_casts;
     int32_t forward_begin = 0;  // of its steps in the rank's step
     int32_t backward_begin = 0;

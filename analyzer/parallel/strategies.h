@@ -29,7 +29,8 @@ Buffer BucketsOf(const StepFacts& facts);
 // ZeroRedundancyOptimizer deals whole parameters: of `step` the rank's own are left, which is `rank` among those that
 // share the batch, or the one that gets most. Returns whose they are.
 int64_t DealParameters(const RankLayout& layout, std::optional<int64_t> rank, LocalStep& step);
-// Floating buffers and inputs keep their type under MixedPrecisionPolicy; of inputs a copy is converted, one of `casts`.
+// Floating buffers and inputs keep their type under MixedPrecisionPolicy; of inputs a copy is converted, one of
+// `casts`.
 Buffer InOwnType(Buffer buffer, const RankLayout& layout, std::vector<Buffer>& casts);
 std::vector<BufferId> OpenCasts(const std::vector<Buffer>& casts, StepEditor& editor);
 // What the optimizer of a rank sees of `units`.

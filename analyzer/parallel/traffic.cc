@@ -1,5 +1,6 @@
 #include "analyzer/parallel/traffic.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -120,8 +121,7 @@ int64_t BytesOf(const std::vector<TrainedParameter>& parameters) {
 
 // DistributedDataParallel sums gradients once a step, or in each micro-batch; it sends its buffers before each forward.
 // ZeroRedundancyOptimizer sends each parameter from its owner to all others.
-void AddDdp(const LocalStep& step, const Run& run, const RankLayout& layout,
-            Received& received) {
+void AddDdp(const LocalStep& step, const Run& run, const RankLayout& layout, Received& received) {
   if (layout.ranks == 1) return;
   const int64_t whole = step.summed_bytes;
   const int64_t sums = layout.sync_every ? run.accumulate : 1;
@@ -133,6 +133,20 @@ void AddDdp(const LocalStep& step, const Run& run, const RankLayout& layout,
     }
   }
   if (layout.data == DataParallel::kZero1) Add(received, Collective::kBroadcast, whole - BytesOf(step.trained));
+}
+
+// Of a rank: of DDP one, whose gradients are summed; of FSDP2 one that gathers and scatters, and of HSDP one more among
+// the copies; of tensor parallelism one; of a pipeline one, with a neighbour on either side.
+std::vector<Communicator> CommunicatorsOf(const RankLayout& layout) {
+  std::vector<Communicator> groups;
+  const bool fsdp = layout.data == DataParallel::kFsdp;
+  if (layout.data != DataParallel::kNone && layout.ranks > 1) groups.push_back({.all_reduces = !fsdp});
+  if (layout.replicas > 1) groups.push_back({.all_reduces = true});
+  if (IsTensorParallel(layout)) groups.push_back({.all_reduces = !layout.tensor.sequence});
+  if (IsPipeline(layout)) {
+    groups.push_back({.all_reduces = false, .neighbours = std::min<int64_t>(layout.pipeline.ranks - 1, 2)});
+  }
+  return groups;
 }
 
 }  // namespace
@@ -177,6 +191,17 @@ TrafficCost CostOf(std::vector<Traffic> traffic, const Gpu& gpu) {
   cost.host_ns = time(cost.host_bytes, host);
   cost.exchanges = std::move(traffic);
   return cost;
+}
+
+Overhead CommunicatorBuffers(const RankLayout& layout) {
+  Overhead sum;
+  for (const Communicator& group : CommunicatorsOf(layout)) {
+    const Overhead one = BuffersOf(group);
+    sum.bytes += one.bytes;
+    sum.low_bytes += one.low_bytes;
+    sum.high_bytes += one.high_bytes;
+  }
+  return sum;
 }
 
 }  // namespace onnx_mem

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyzer/analysis/enact.h"
+#include "analyzer/devices/communicators.h"
 #include "analyzer/devices/gpus.h"
 #include "analyzer/parallel/data_parallel.h"
 #include "analyzer/run/layout.h"
@@ -38,6 +39,9 @@ struct TrafficCost {
   std::string_view peer_link, host_link;  // "NVLink 4", "PCIe 5"
 };
 TrafficCost CostOf(std::vector<Traffic> traffic, const Gpu& gpu);
+
+// What NCCL takes for the groups of ranks in which a layout's collectives run. One card has none.
+Overhead CommunicatorBuffers(const RankLayout& layout);
 
 }  // namespace onnx_mem
 

@@ -96,9 +96,7 @@ inline void SetRanksAlong(RankAxis axis, int64_t ranks, RankLayout& layout) {
 }
 
 // Ranks are numbered as a mesh of (pipeline, copies, shards, tensor) lays them out.
-inline int64_t RanksOfStage(const RankLayout& layout) {
-  return layout.ranks * layout.replicas * layout.tensor.ranks;
-}
+inline int64_t RanksOfStage(const RankLayout& layout) { return layout.ranks * layout.replicas * layout.tensor.ranks; }
 // Of one step together.
 inline int64_t WorldOf(const RankLayout& layout) { return RanksOfStage(layout) * layout.pipeline.ranks; }
 // Of the pipeline, and of those that share the batch.

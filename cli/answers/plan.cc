@@ -128,8 +128,8 @@ MadeFor MadeForOf(const PlanRequest& request, const Workload& workload, const Pl
   return {request.clock.card.name, workload.optimizer.name, request.budget_bytes, request.budget_line, answer.spread};
 }
 
-// What formats that draw every step want of each plan: the analysis with it, of the chosen one with its other ranks, and
-// the code that applies it.
+// What formats that draw every step want of each plan: the analysis with it, of the chosen one with its other ranks,
+// and the code that applies it.
 absl::StatusOr<std::vector<PlanPart::Drawn>> DrawPlans(Study& study, const Workload& workload, const PlanAnswer& answer,
                                                        const MadeFor& made_for) {
   std::vector<PlanPart::Drawn> drawn;

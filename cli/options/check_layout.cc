@@ -54,11 +54,16 @@ absl::Status CheckDataInPipeline(const RankLayout& layout) {
   if (layout.pipeline.stages_per_rank > 1) {
     return UsageError("--stages-per-rank is worked out without data parallelism",
                       {"why: torch's schedules of several stages do not reduce the gradients of FSDP by themselves",
-                       "try: ... --schedule 1f1b, without --stages-per-rank"});
+                       "try: without --stages-per-rank N --schedule NAME"});
+  }
+  if (layout.data != DataParallel::kFsdp && layout.pipeline.schedule == PipelineSchedule::kGpipe) {
+    return UsageError("--schedule gpipe does not run with --ddp or --zero1",
+                      {"why: DistributedDataParallel raises in the second step, when it builds its buckets anew",
+                       "try: ... --schedule 1f1b"});
   }
   if (layout.host || layout.reshard == Reshard::kToSmallerMesh) {
     return UsageError("--fsdp-offload and --reshard K are not worked out for the stages of a pipeline",
-                      {"try: ... --reshard no, without --fsdp-offload"});
+                      {"try: without --fsdp-offload --reshard K"});
   }
   return absl::OkStatus();
 }
@@ -106,12 +111,7 @@ absl::Status CheckGlobalBatch(const Options& options) {
 
 // Plans are looked for on one stage at a time.
 absl::Status CheckPlannedPipeline(const Options& options) {
-  const RankLayout& layout = options.workload.layout;
-  const PipelineLayout& pipeline = layout.pipeline;
-  if (layout.data != DataParallel::kNone || IsTensorParallel(layout)) {
-    return UsageError("plans are looked for on the stages of a pipeline alone, not yet together with other strategies",
-                      {"try: onnx-mem MODEL with the same options, and --plan FILE for segments of your own"});
-  }
+  const PipelineLayout& pipeline = options.workload.layout.pipeline;
   if (pipeline.schedule == PipelineSchedule::kInterleavedZeroBubble) {
     return UsageError(
         "--schedule interleaved-zb has no plans: each part of a backward would run a segment's forward again",

@@ -88,7 +88,7 @@ std::vector<Proposal> ProposeReshard(const Situation& s) {
 
 std::vector<Proposal> ProposeFsdpOffload(const Situation& s) {
   RankLayout layout = s.workload.layout;
-  if (layout.data != DataParallel::kFsdp || layout.host) return {};
+  if (layout.data != DataParallel::kFsdp || layout.host || IsPipeline(layout)) return {};
   layout.host = true;
   return {Changed(s, "shards and optimizer on the host", {"--fsdp-offload"}, std::move(layout))};
 }

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_join.h"
 #include "analyzer/devices/gpus.h"
+#include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/parallel/pipeline.h"
 #include "analyzer/parallel/rank_note.h"
@@ -17,6 +18,14 @@
 
 namespace onnx_mem {
 namespace {
+
+// A rank's plan is measured on its stages with nothing laid over them.
+absl::Status CheckAlone(const RankLayout& layout) {
+  if (layout.data == DataParallel::kNone && !IsTensorParallel(layout)) return absl::OkStatus();
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
+                     "plans are looked for on the stages of a pipeline without other strategies",
+                     {"way out: onnx-mem MODEL --plan FILE with these options has the bytes of segments of your own"});
+}
 
 // What is cut, and what the whole is planned for.
 struct CutModel {
@@ -99,6 +108,7 @@ std::optional<ReceivedBytes> Received(const LocalStep& step, const Workload& wor
 
 absl::StatusOr<PlanAnswer> PlanPipeline(Study& study, const Workload& requested, const PlanRequest& request,
                                         const PlanOneCard& plan_one_card) {
+  RETURN_IF_ERROR(CheckAlone(requested.layout));
   ASSIGN_OR_RETURN(const Shared<ImportedModel> model, study.Import(requested.bindings));
   Workload workload = WithTorchOf(model->info, requested);
   workload.mode = Mode::kTraining;

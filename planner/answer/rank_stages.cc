@@ -1,6 +1,7 @@
 #include "planner/answer/rank_stages.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -64,6 +65,7 @@ class Stages {
       }
       ASSIGN_OR_RETURN(together, Products(Few(std::move(together)), Few(std::move(stages_[i].plans))));
     }
+    for (ModulePlan& plan : together) RETURN_IF_ERROR(DropIdle(plan));
     if (given) together.push_back(*std::move(given));
     return MakeCurve(std::move(together), request_.budget_line, request_.cost_line);
   }
@@ -84,7 +86,25 @@ class Stages {
     if (b.segments.empty()) return a;
     ModulePlan plan = a;
     plan.segments.insert(plan.segments.end(), b.segments.begin(), b.segments.end());
-    plan.label = absl::StrCat(plan.segments.size(), " segments");
+    RETURN_IF_ERROR(Measure(plan));
+    return plan;
+  }
+
+  // A segment that lowers the peak of its stage may free nothing where another one of the rank has the peak.
+  absl::Status DropIdle(ModulePlan& plan) {
+    if (plan.dominated || plan.segments.size() < 2) return absl::OkStatus();
+    for (size_t i = plan.segments.size(); i-- > 0 && plan.segments.size() > 1;) {
+      ModulePlan less = plan;
+      less.segments.erase(less.segments.begin() + static_cast<std::ptrdiff_t>(i));
+      RETURN_IF_ERROR(Measure(less));
+      const int64_t bytes = BytesOn(request_.budget_line, plan.measured);
+      if (BytesOn(request_.budget_line, less.measured) <= bytes) plan = std::move(less);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Measure(ModulePlan& plan) {
+    plan.label = absl::StrCat(plan.segments.size(), plan.segments.size() == 1 ? " segment" : " segments");
     std::vector<std::vector<Segment>> segments(stages_.size());
     for (const PlannedSegment& planned : plan.segments) {
       const auto stage = std::find_if(stages_.begin(), stages_.end(),
@@ -93,7 +113,7 @@ class Stages {
     }
     ASSIGN_OR_RETURN(Enacted enacted, enact_(segments));
     ASSIGN_OR_RETURN(plan.measured, stages_.front().accountant.MeasureEnacted(std::move(enacted)));
-    return plan;
+    return absl::OkStatus();
   }
 
   std::vector<PlannedStage>& stages_;

@@ -1,6 +1,7 @@
 """What must hold between answers about one model, of every committed model and two batches: a list of batches gives
 what each alone gives, the peak grows with the batch as the scaling says, categories sum to the peak, an inference takes
-no more than a training step, intervals hold their figure, and -q prints the figures of the JSON.
+no more than a training step, intervals hold their figure, -q prints the figures of the JSON, and one rank of several
+strategies needs what one card needs.
 
 usage: relations_test.py PROGRAM FILE...
 """
@@ -72,6 +73,18 @@ def check_varied(program: str, file: str, alone: dict) -> list[str]:
     return wrong
 
 
+def check_one_rank(program: str, file: str, alone: dict) -> list[str]:
+    """Tensors that one rank splits are whole, and DDP adds its buckets to the step of one card and nothing else."""
+    batch = ("-b", str(alone["batch"]), "--mode", "train", "--format", "json")
+    wrong = []
+    if ask(program, file, *batch, "--tp", "1") != ask(program, file, *batch):
+        wrong.append("--tp 1 is not the answer for one card")
+    spread = json.loads(ask(program, file, *batch, "--ddp", "1"))["runs"][0]["training"]
+    if spread["peak_bytes"] - spread["breakdown"]["communication"] != alone["training"]["peak_bytes"]:
+        wrong.append("--ddp 1 without its buckets is not the step of one card")
+    return wrong
+
+
 def check(program: str, file: str) -> list[str]:
     swept = report(program, file, ",".join(map(str, BATCHES)))
     wrong = [line for run in swept["runs"] for line in check_run(run)]
@@ -81,7 +94,8 @@ def check(program: str, file: str) -> list[str]:
                   if alone[part]["peak_bytes"] != run[part]["peak_bytes"]
                   or alone[part]["device_bytes"] != run[part]["device_bytes"]]
     if swept["runs"][0].get("training"):  # what a session keeps is not modelled
-        wrong += check_varied(program, file, report(program, file, str(BATCHES[-1]))["runs"][0])
+        longest = report(program, file, str(BATCHES[-1]))["runs"][0]
+        wrong += check_varied(program, file, longest) + check_one_rank(program, file, longest)
     wrong += check_quiet(ask(program, file, "-b", ",".join(map(str, BATCHES)), "-q"), swept["runs"])
     scaling = swept["scaling"]
     if scaling and scaling["exact"]:

@@ -79,8 +79,8 @@ TEST(Page, AllowsItsOwnScriptAndStyleAlone) {
 
 TEST(Page, HasARunForEachRank) {
   Analysis analysis = OneTraining();
-  analysis.ranks = {{"rank 1: stage 1 of 2, which needs most", nullptr},
-                    {"rank 0: stage 0 of 2", std::make_shared<const Analysis>(OneTraining())}};
+  analysis.ranks = {{1, "rank 1: stage 1 of 2, which needs most", nullptr},
+                    {0, "rank 0: stage 0 of 2", std::make_shared<const Analysis>(OneTraining())}};
   const auto data = nlohmann::json::parse(DataIn(RenderPage(PageReport(std::move(analysis)), {})));
   ASSERT_EQ(data["runs"].size(), 2u);
   EXPECT_EQ(data["runs"][0]["name"], "rank 1: stage 1 of 2, which needs most");

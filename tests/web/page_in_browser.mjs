@@ -303,8 +303,8 @@ try {
     assert.match(await page.evaluate(text("#timeline-marks")), /peak of the base/);
   });
 
-  const staged = made("staged_plan.html", "plan", join(models, "gpt2_sdpa.train.ts.op17.onnx"), "-b", "8", "-d", "seq=64",
-                      "--pipeline", "2", "--no-return-outputs", "--budget", "80%", "--iterations", "40");
+  const staged = made("staged_plan.html", "plan", join(models, "bert_base.train.ts.op17.onnx"), "-b", "32", "-d", "seq=128",
+                      "--pipeline", "2", "--budget", "80%", "--iterations", "40", "--time-limit", "0");
   await check("the ranks of a plan are switched between, each beside itself without the plan", staged, {}, async (page) => {
     const inputs = "[...document.querySelectorAll('#run-switch input')]";
     const peak = async () => {
@@ -321,6 +321,8 @@ try {
     assert.equal(await page.evaluate(inputs + ".length"), 2);
     assert.equal(await page.evaluate(inputs + "[0].checked"), true);
     await page.evaluate(inputs + "[1].click()");
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    assert.match(await page.evaluate("location.hash"), /^#run=1&plan=\d$/);
     await page.evaluate("location.hash = '#run=1'");
     await page.settle();
     assert.match(await page.evaluate("document.getElementById('plan-detail').innerText"), /\(chosen\)/);

@@ -74,6 +74,26 @@ TensorRef CrossEntropy(Machine& m, const TensorRef& logits, size_t class_axis) {
   return NllLoss(m, log_probabilities);
 }
 
+// _nll_loss_and_log_softmax_backward: what it names lives to its end.
+void SplitCrossEntropyBackward(Backward& b) {
+  const TensorRef saved = b.saved(0);
+  const Dims rows = {saved->dims[0]};
+  const TensorRef target = b.m.New("where", rows, DType::kInt64);
+  const TensorRef update = b.m.NewLike("zeros_like", *saved);
+  const TensorRef mask = b.m.New("bitwise_or", rows, DType::kBool);
+  const TensorRef masked_target = b.m.New("sub", rows, DType::kInt64);
+  const TensorRef updates = b.m.New("sub", rows, saved->dtype);
+  const TensorRef places = b.m.New("arange", rows, DType::kInt64);
+  b.m.BeginStep("index_put_");
+  const TensorRef incoming = b.m.New("where", rows, saved->dtype);
+  TensorRef gradient;
+  {
+    const TensorRef powers = b.m.NewLike("exp", *saved);
+    gradient = b.m.NewLike("add", *saved);
+  }
+  b.result(0, b.m.NewLike("mul", *gradient));
+}
+
 // torch/distributed/tensor/parallel/loss.py: one number per row is exchanged, all else is of the rank's classes.
 TensorRef SplitCrossEntropy(Machine& m, const TensorRef& logits) {
   const TensorRef x = Reshape(m, logits, Dims{NumRows(logits->dims), logits->dims.back()});
@@ -95,17 +115,9 @@ TensorRef SplitCrossEntropy(Machine& m, const TensorRef& logits) {
   }
   node.Save(log_probabilities);
   const TensorRef loss = m.New("nll_loss_forward", Dims{}, x->dtype);
+  node.Save(m.New("sum", Dims{}, x->dtype));  // of the weights
   node.Output(loss);
-  node.Formula([](Backward& b) {
-    const TensorRef saved = b.saved(0);
-    const TensorRef update = b.m.NewLike("zeros_like", *saved);
-    TensorRef gradient;
-    {
-      const TensorRef powers = b.m.NewLike("exp", *saved);
-      gradient = b.m.NewLike("add", *saved);
-    }
-    b.result(0, b.m.NewLike("mul", *gradient));
-  });
+  node.Formula(SplitCrossEntropyBackward);
   return loss;
 }
 

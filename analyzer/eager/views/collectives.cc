@@ -80,8 +80,8 @@ void EnactReduceScatter(Machine& m, const Call& call, Outputs& out) {
 }
 
 // Inputs: the rank's rows of the table, indices into the whole. Attribute "rows": of the whole. Indices of other ranks'
-// rows are masked, and so is what is looked up for them; mask and shifted indices are kept. The gradient is that of the
-// whole table, on every rank.
+// rows are masked, and so is what is looked up for them, before it is summed (_MaskPartial); autograd is above that and
+// keeps the indices as they came. The gradient is that of the whole table, on every rank.
 void EnactSplitEmbedding(Machine& m, const Call& call, Outputs& out) {
   const TensorRef &weight = call.input(0), &indices = call.input(1);
   NodeRef node = m.MakeNode("EmbeddingBackward0", {weight});
@@ -90,12 +90,12 @@ void EnactSplitEmbedding(Machine& m, const Call& call, Outputs& out) {
   const TensorRef mask = m.New("bitwise_or", indices->dims, DType::kBool);
   below.reset();
   above.reset();
-  const TensorRef shifted = m.New("sub", indices->dims, indices->dtype);
+  TensorRef shifted = m.New("sub", indices->dims, indices->dtype);
   m.BeginStep("index_put_");
-  node.Save(shifted);
-  node.Save(mask);
   out[0] = m.New("embedding", call.output_dims(), weight->dtype);
+  shifted.reset();
   m.BeginStep("index_put_");
+  node.Save(indices);
   node.Output(out[0]);
   Dims whole = weight->dims;
   whole[0] = IntAttribute(call.node, "rows", whole[0]);

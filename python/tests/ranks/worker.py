@@ -21,9 +21,13 @@ from torch.utils._pytree import tree_leaves
 VOCABULARY, WIDTH, TOKENS = 512, 64, 32
 # With --tp the peak is to be in backward: foreach refuses lists that mix DTensors and tensors, so that there are two
 # groups of parameters, which onnx-mem does not know.
-BATCH = {"tp": 32, "fsdp-tp": 32, "plan-fsdp": 32, "plan-ddp": 32, "plan-zero1": 32,
-         "plan-tp": 32, "plan-fsdp-tp": 32, "pipeline": 32, "plan-pipeline": 64, "plan-interleaved": 64}
+BATCH = {"pipeline-tp": 64, "tp": 32, "fsdp-tp": 32, "plan-fsdp": 32, "plan-ddp": 32, "plan-zero1": 32,
+         "plan-tp": 32, "plan-fsdp-tp": 32, "plan-pipeline": 64, "plan-interleaved": 64}
 MICRO_BATCHES = 4
+
+
+def batch_of(name: str) -> int:
+    return BATCH.get(name, 32 if name.startswith("pipeline") else 4)
 
 
 class Block(nn.Module):
@@ -192,7 +196,7 @@ def stage_by(name: str, code: str | None, m: nn.Module, x: torch.Tensor) -> tupl
 
 def run_stages(name: str, code: str | None) -> tuple[int, str]:
     torch.manual_seed(0)
-    x = torch.arange(BATCH.get(name, 32) * TOKENS).reshape(-1, TOKENS) % VOCABULARY
+    x = torch.arange(batch_of(name) * TOKENS).reshape(-1, TOKENS) % VOCABULARY
     target = (x + 1) % VOCABULARY
     schedule, optimizer = stage_by(name, code, model(), x)
     with Live() as live:
@@ -226,7 +230,7 @@ def run(name: str, world: int, code: str | None) -> tuple[int, str]:
             layout = name.removeprefix("plan-")
             wrapped, optimizer_of = spread(layout, m, mesh_of(layout, world, 1)[1])
             optimizer = optimizer_of(groups_of(wrapped))
-        x = torch.zeros(BATCH.get(name, 4), TOKENS, dtype=torch.int64)
+        x = torch.zeros(batch_of(name), TOKENS, dtype=torch.int64)
         target = torch.zeros(x.numel(), dtype=torch.int64)
         if name.startswith("plan-"):  # whose gradients are compared
             x = torch.arange(x.numel()).reshape(x.shape) % VOCABULARY
