@@ -171,7 +171,7 @@ absl::StatusOr<Lowered> Lower(const Source& source, const Run& run, std::span<co
                              std::make_move_iterator(lowering.diagnostics.end()));
   lowered.diagnostics.insert(lowered.diagnostics.end(), source.exporter_findings.begin(),
                              source.exporter_findings.end());
-  ReportLostTensors(source.lost, lowered);
+  ReportLostTensors(source.lost, run.training, lowered);
   ReportAssumed(lowering, lowered.diagnostics);
   FinishGraph(lowering, lowered);
   if (run.training) SettleGradRegions(lowered);

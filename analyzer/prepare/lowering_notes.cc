@@ -48,8 +48,9 @@ void ReportAssumed(const Lowering& lowering, std::vector<Diagnostic>& diagnostic
   }
 }
 
-// Parameters that nothing reads have no gradient, but lie in memory.
-void ReportLostTensors(const LostTensors& lost, Lowered& lowered) {
+// Parameters that nothing reads have no gradient, but lie in memory. What a step makes of those that the exporter
+// folded is kept for the backward.
+void ReportLostTensors(const LostTensors& lost, bool training, Lowered& lowered) {
   const auto note = [&](Code code, int64_t count, absl::string_view words) {
     if (count == 0) return;
     lowered.plain_rewrites.push_back(
@@ -60,7 +61,7 @@ void ReportLostTensors(const LostTensors& lost, Lowered& lowered) {
   note(Code::kDroppedBias, lost.biases,
        " biases that the exporter dropped because they are zero are counted and added");
   if (lost.unknown.empty()) return;
-  lowered.unread_parameter_bytes = lost.unknown_bytes;
+  lowered.unread_parameter_bytes = lost.unknown_most.bytes + (training ? lost.unknown_most.on_the_way_bytes : 0);
   const auto count = static_cast<int64_t>(lost.unknown.size());
   lowered.diagnostics.push_back(
       {Code::kParameterUnread,
@@ -70,8 +71,8 @@ void ReportLostTensors(const LostTensors& lost, Lowered& lowered) {
        {absl::StrCat("what: ", Named(lost.unknown)),
         absl::StrCat("why: no operator reads them. What the exporter computed of one and stored counts as a parameter; "
                      "of the others nothing tells the size. As large as others of the model they take ",
-                     FormatBytes(lost.unknown_bytes), ", which the range has")},
-       lost.unknown_bytes});
+                     FormatBytes(lost.unknown_most.bytes), ", which the range has")},
+       lost.unknown_most.bytes});
 }
 
 void ReportUnreadBuffers(const LostTensors& lost, const ProgramSignature& signature, Lowered& lowered) {

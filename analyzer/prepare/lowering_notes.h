@@ -15,7 +15,7 @@
 namespace onnx_mem {
 
 void ReportAssumed(const Lowering& lowering, std::vector<Diagnostic>& diagnostics);
-void ReportLostTensors(const LostTensors& lost, Lowered& lowered);
+void ReportLostTensors(const LostTensors& lost, bool training, Lowered& lowered);
 void ReportUnreadBuffers(const LostTensors& lost, const ProgramSignature& signature, Lowered& lowered);
 void ReportInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics);
 void ReportMaybeInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics);

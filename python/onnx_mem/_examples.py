@@ -65,6 +65,9 @@ def hold_a_tensor(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     from torch.utils._pytree import tree_leaves
     if any(isinstance(t, torch.Tensor) for t in tree_leaves((args, kwargs))):
         return
+    if not args and not kwargs:
+        raise Error("a model wants example inputs\n  try: (model, x), or by the names of forward (model, ids=ids)",
+                    "bad-argument")
     if args and all(isinstance(n, int) for n in args):
         raise Error(f"example inputs are tensors, not shapes\n  try: torch.zeros{args}", "bad-argument")
     if any(isinstance(x, Mapping) for x in args):

@@ -342,6 +342,9 @@ def verify(x: Record | Path, model: Module | None = None, args: object = (), *re
       Error: "no-record" where the file has none; "unknown-operator" where this torch lacks an operator of the record;
         "record-sizes" where it does not hold at this batch; the program's own.
     """
+    if not isinstance(x, (Record, str, os.PathLike)):
+        raise Error(f"verify wants a record, or the path of a file that holds one, not {type(x).__name__}\n"
+                    "  try: onnx_mem.verify(onnx_mem.record(model, x), model, x)", "bad-argument")
     made = x if isinstance(x, Record) else read_record(x)[0]
     if made is None:
         raise Error(f"'{x}' has no record", "no-record")

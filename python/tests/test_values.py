@@ -123,3 +123,54 @@ def test_values_that_follow_from_weights_are_not_known():
             return y if y.sum() > 0 else -y
     with pytest.raises(onnx_mem.CannotRecord, match="follows from weights or activations; leave out what needs it"):
         onnx_mem.record(Reads(), torch.zeros(2, 3))
+
+
+def test_measure_says_that_values_are_given_over_and_over():
+    model, inputs = tokens()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        onnx_mem.measure(model, **inputs)                   # the example's own
+    with pytest.warns(UserWarning, match="given over and over"):
+        onnx_mem.measure(model, batch=6, **inputs)
+
+
+class Matches(nn.Module):
+    """Pairs what it found with what there is outside of torch, as DETR's loss does (scipy's linear_sum_assignment)."""
+
+    def __init__(self):
+        super().__init__()
+        self.backbone = nn.Linear(3, 3)
+
+    def forward(self, x):
+        cost = self.backbone(x).detach().cpu().numpy()
+        return self.backbone(x)[:, int(cost.argmin())]
+
+
+@pytest.mark.parametrize("run", [onnx_mem.record, onnx_mem.measure])
+def test_values_read_outside_of_torch_have_a_way_out(run):
+    with pytest.raises(onnx_mem.Error, match=r"measure the parts that do not: onnx_mem.measure\(model.backbone, x\)"):
+        run(Matches(), torch.zeros(2, 3))
+    assert onnx_mem.measure(Matches().backbone, torch.zeros(2, 3)).peak_bytes > 0
+    labels = torch.ones(2, 2, dtype=torch.int64)
+    with pytest.raises(onnx_mem.Error, match="ctc_loss.*has no kernel.*; leave out what needs it"):
+        run(Ctc(), torch.zeros(2, 5, 3), labels)
+
+
+class Ctc(nn.Module):
+    """The loss of wav2vec2 on its labels."""
+
+    def forward(self, x, labels):
+        lengths = torch.full((x.shape[0],), x.shape[1], dtype=torch.long)
+        return nn.functional.ctc_loss(x.log_softmax(-1).transpose(0, 1), labels, lengths, (labels > 0).sum(-1))
+
+
+def test_a_model_may_keep_the_keys_of_a_dict():
+    class Keeps(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.names = nn.Linear(3, 3), {"a": 1, "b": 2}.keys()
+
+        def forward(self, x):
+            return self.layer(x) * len(self.names)
+    verified = onnx_mem.verify(onnx_mem.record(Keeps(), torch.zeros(2, 3)), Keeps(), torch.zeros(2, 3))
+    assert verified.same, str(verified)

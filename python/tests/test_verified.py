@@ -83,3 +83,20 @@ def test_a_record_of_another_model_is_told_by_what_the_program_says(program):
     assert not told.same
     assert told.difference is not None and told.difference.model.phase in ("forward", "loss", "backward")
     assert "they differ" in str(told)
+
+
+def test_a_replay_that_is_not_the_model_is_told_by_its_figure(program):
+    x = torch.zeros(2, 16)
+    told = onnx_mem.verify(onnx_mem.record(Model(), x), Model(), x)
+    told.replayed.first_step_peak_bytes += 8
+    assert not told.same
+    assert "first_step_peak_bytes of the record's replay is" in str(told)
+    assert str(told).endswith("the program takes what the model does")
+
+
+@pytest.mark.parametrize("given", [lambda: onnx_mem.verify(Model()), lambda: onnx_mem.verify(3),
+                                   lambda: onnx_mem.verify(onnx_mem.record(Model(), torch.zeros(2, 16)), Model())])
+def test_what_is_missing_is_told_with_a_way_out(given):
+    with pytest.raises(onnx_mem.Error, match="try: ") as e:
+        given()
+    assert e.value.code == "bad-argument"

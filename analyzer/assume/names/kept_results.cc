@@ -220,6 +220,16 @@ bool IsKeptByHook(const FrameworkGraph& graph, TensorId id) {
 
 }  // namespace
 
+int64_t BytesKeptByHooks(const FrameworkGraph& graph) {
+  int64_t bytes = 0;
+  for (const FrameworkNode& node : graph.nodes) {
+    if (node.op != "weight_norm" || !IsKeptByHook(graph, node.outputs[0])) continue;
+    const Tensor& weight = graph.tensors[node.outputs[0]];
+    bytes += NumBytes(weight.shape, weight.dtype).value_or(0);
+  }
+  return bytes;
+}
+
 bool HandsWeightsBack(const FrameworkGraph& graph, const FrameworkNode& node) {
   return node.op == "softmax" && ScalesTheProduct(graph, node);
 }

@@ -24,6 +24,9 @@ namespace onnx_mem::names {
 int32_t KeptUntil(const FrameworkGraph& graph, const Calls& calls, TensorId id, bool names_known = false,
                   bool guess = true);
 
+// Of the weights that modules keep from run to run: those of the run before, until each is computed anew.
+int64_t BytesKeptByHooks(const FrameworkGraph& graph);
+
 // Whether a node is the softmax of an attention that hands its weights back beside its result.
 bool HandsWeightsBack(const FrameworkGraph& graph, const FrameworkNode& node);
 

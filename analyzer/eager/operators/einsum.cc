@@ -158,17 +158,22 @@ TensorRef Contract(Machine& m, TensorRef a, TensorRef b, size_t outputs, const s
       groups.summed.push_back(axis);
     } else if (in_a && in_b) {
       groups.both.push_back(axis);
-    } else if (in_b) {
-      groups.right.push_back(axis);
-    } else {
+    } else if (in_a) {
       groups.left.push_back(axis);
+    } else {
+      groups.right.push_back(axis);
     }
   }
   const bool sums = !groups.summed.empty() || !a_sums.empty() || !b_sums.empty();
   if (!sums) return Mul(m, a, b);  // an outer product, or elements
   if (!a_sums.empty()) a = Sum(m, a, a_sums, /*keep_dims=*/true);
   if (!b_sums.empty()) b = Sum(m, b, b_sums, /*keep_dims=*/true);
-  return Product(m, a, b, groups);
+  // Where the result has all that the second alone has before what the first alone has, they change places: its memory
+  // is in its own order then.
+  const bool swaps = !groups.left.empty() && !groups.right.empty() && groups.right.back() < groups.left.front();
+  if (!swaps) return Product(m, a, b, groups);
+  std::swap(groups.left, groups.right);
+  return Product(m, b, a, groups);
 }
 
 TensorRef Contracted(Machine& m, const Equation& equation, const std::vector<TensorRef>& operands) {

@@ -9,6 +9,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/exported/exporter_metadata.h"
+#include "analyzer/lower/facts/stored_tensors.h"
 
 namespace onnx_mem {
 namespace {
@@ -38,13 +40,22 @@ bool IsVector(std::string_view target) {
          (last == "weight" && is_of_norm);
 }
 
+// "fc.parametrizations.weight" -> "fc": the module that runs with what torch.nn.utils.parametrize makes of its
+// parameters.
+std::string_view OwnerOf(std::string_view module) {
+  constexpr std::string_view kParametrizations = "parametrizations.";
+  const size_t at = module.find(kParametrizations);
+  if (at == std::string_view::npos) return module;
+  return at == 0 ? std::string_view() : module.substr(0, at - 1);
+}
+
 // What is known of the sizes of a model's parameters.
 struct KnownSizes {
   std::map<std::string, int64_t> alike, of_slot, of_name;  // the largest, bytes
   std::set<std::string, std::less<>> modules;              // that own one directly
-  int64_t most_of_all = 0;
   int64_t most_of_vector = 0;
-  int64_t most_folded = 0;  // of what the exporter can have computed on, and thrown away
+  int64_t most_folded = 0;      // of what the exporter can have computed on, and thrown away
+  int64_t most_on_the_way = 0;  // of what it made there before what it stored
 
   static void Raise(int64_t& bytes, int64_t to) { bytes = std::max(bytes, to); }
 
@@ -55,7 +66,7 @@ struct KnownSizes {
     Raise(alike[WithoutNumbers(target)], bytes);
     Raise(of_slot[SlotOf(target)], bytes);
     Raise(of_name[std::string(last)], bytes);
-    Raise(most_of_all, bytes);
+    Raise(most_on_the_way, bytes);
     if (tensor.shape.rank() == 1) Raise(most_of_vector, bytes);
   }
 };
@@ -69,6 +80,52 @@ int64_t LongestBytes(const Graph& graph) {
     for (int64_t dim : tensor.shape.dims) longest = std::max(longest, NumBytes(Shape({dim}), tensor.dtype).value_or(0));
   }
   return longest;
+}
+
+// What the exporter computed in advance and the nodes of a module read, by a call that gives no less than it is given:
+// of the module's own parameters that it was made of, none is larger.
+struct ComputedOfModule {
+  int64_t most_bytes = 0;
+  int64_t weight_bytes = 0;  // of what stands where a layer has its weight, which is counted for the parameters
+};
+
+// The name of what the exporter stored for the node: a linear layer reads the transpose of what a call gave.
+std::string NameOfComputed(const Graph& graph, const FxCall& call, const Node& node, size_t slot) {
+  const bool is_turned = slot == 1 && IsLinearLayer(node) && absl::StartsWith(call.target, "aten.linear");
+  return is_turned && call.args.size() > slot ? call.args[slot] : graph.tensors[node.inputs[slot]].name;
+}
+
+using ComputedOfModules = std::map<std::string, ComputedOfModule, std::less<>>;  // those that run, by path
+
+ComputedOfModules FindComputed(const Graph& graph, const ShownParameters& shown) {
+  ComputedOfModules modules;
+  absl::flat_hash_set<TensorId> known, weights;
+  for (const auto& [target, id] : shown) known.insert(id);
+  for (const Node& node : graph.nodes) {
+    const FxCall call = FxCallOf(node);
+    if (call.name.empty()) continue;
+    ComputedOfModule& of = modules[std::string(CallingModuleOf(node))];
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const TensorId input = node.inputs[i];
+      if (!input.valid() || known.contains(input)) continue;
+      const Tensor& tensor = graph.tensors[input];
+      if (tensor.role != TensorRole::kInitializer || graph.signature.FindTarget(tensor.name) != nullptr) continue;
+      if (!IsFoldedTensor(tensor) || !NamesNoLess(NameOfComputed(graph, call, node, i))) continue;
+      const int64_t bytes = NumBytes(tensor.shape, tensor.dtype).value_or(0);
+      of.most_bytes = std::max(of.most_bytes, bytes);
+      const bool is_weight = i == 1 && (IsConvolutionLayer(node) || IsLinearLayer(node));
+      if (is_weight && weights.insert(input).second) of.weight_bytes += bytes;
+    }
+  }
+  return modules;
+}
+
+// torch/nn/utils/weight_norm.py: of weight_g and weight_v a hook computes the weight, which the module keeps beside
+// them.
+bool IsDirection(std::string_view target, const std::vector<std::string>& unknown) {
+  if (!target.ends_with("_v")) return false;
+  const std::string length = absl::StrCat(std::string(target.substr(0, target.size() - 1)), "g");
+  return std::find(unknown.begin(), unknown.end(), length) != unknown.end();
 }
 
 KnownSizes SizesOfKnown(const Graph& graph, const ShownParameters& shown) {
@@ -92,10 +149,24 @@ KnownSizes SizesOfKnown(const Graph& graph, const ShownParameters& shown) {
     KnownSizes::Raise(sizes.most_folded, bytes);
     if (tensor.shape.rank() == 1) KnownSizes::Raise(sizes.most_of_vector, bytes);
   }
-  if (sizes.most_folded == 0) sizes.most_folded = sizes.most_of_all;
+  KnownSizes::Raise(sizes.most_on_the_way, sizes.most_folded);
+  sizes.most_on_the_way = std::min(sizes.most_on_the_way, kMostFoldedElements * kBytesOfElement);
+  sizes.most_folded = std::min(sizes.most_folded, sizes.most_on_the_way);
+  if (sizes.most_folded == 0) sizes.most_folded = sizes.most_on_the_way;
   if (sizes.most_of_vector == 0) sizes.most_of_vector = LongestBytes(graph);
-  sizes.most_folded = std::min(sizes.most_folded, kMostFoldedElements * kBytesOfElement);
   return sizes;
+}
+
+int64_t Find(const std::map<std::string, int64_t>& of, const std::string& name) {
+  const auto known = of.find(name);
+  return known == of.end() ? 0 : known->second;
+}
+
+// As large as a twin or as a layer of that name; 0 where nothing of the name tells.
+int64_t BytesByName(const KnownSizes& sizes, std::string_view target) {
+  if (const int64_t twin = Find(sizes.alike, WithoutNumbers(target)); twin != 0) return twin;
+  if (const int64_t slot = Find(sizes.of_slot, SlotOf(target)); slot != 0) return slot;
+  return IsVector(target) ? sizes.most_of_vector : 0;
 }
 
 }  // namespace
@@ -111,6 +182,9 @@ bool IsFoldedTensor(const Tensor& tensor) {
          std::any_of(tensor.shape.dims.begin(), tensor.shape.dims.end(), [](int64_t d) { return d != 1; });
 }
 
+bool IsLinearLayer(const Node& node) { return node.op == "Gemm" || node.op == "MatMul"; }
+bool IsConvolutionLayer(const Node& node) { return node.op == "Conv" || node.op == "ConvTranspose"; }
+
 int64_t ChannelsOf(const Graph& graph, const Node& node) {
   const Shape& weight = graph.tensors[node.inputs[1]].shape;
   if (!weight.known() || weight.rank() < 2) return 0;
@@ -119,25 +193,35 @@ int64_t ChannelsOf(const Graph& graph, const Node& node) {
   return weight.dims[IntAttribute(node, "transB", 0) != 0 ? 0 : 1];
 }
 
-int64_t MostBytesOf(const Graph& graph, const std::vector<std::string>& unknown, const ShownParameters& shown) {
+MostOfLost MostBytesOf(const Graph& graph, const std::vector<std::string>& unknown, const ShownParameters& shown) {
   const KnownSizes sizes = SizesOfKnown(graph, shown);
-  const auto find = [](const std::map<std::string, int64_t>& of, const std::string& name) {
-    const auto known = of.find(name);
-    return known == of.end() ? int64_t{0} : known->second;
-  };
-  int64_t sum = 0;
+  ComputedOfModules computed = FindComputed(graph, shown);
+  MostOfLost most;
   for (const std::string& target : unknown) {
     const auto [module, last] = SplitPath(target);
-    int64_t bytes = find(sizes.alike, WithoutNumbers(target));
-    if (bytes == 0) bytes = find(sizes.of_slot, SlotOf(target));
-    if (bytes == 0 && IsVector(target)) bytes = sizes.most_of_vector;
-    const int64_t namesake = bytes == 0 ? find(sizes.of_name, std::string(last)) : 0;
+    const auto owner = computed.find(OwnerOf(module));
+    const auto around = owner == computed.end() ? computed.find(SplitPath(module).first) : computed.end();
+    const bool read_around = around != computed.end() && around->second.weight_bytes > 0;
+    const int64_t by_name = read_around ? 0 : BytesByName(sizes, target);
+    const int64_t namesake = by_name == 0 ? Find(sizes.of_name, std::string(last)) : 0;
     // A layer of which nothing is left may never run. One that has another parameter in the file runs, and what a
     // module holds by a name of its own is no layer's weight: folded, or as small.
-    if (bytes == 0) bytes = sizes.modules.contains(module) ? std::min(namesake, sizes.most_folded) : namesake;
-    sum += bytes != 0 ? bytes : sizes.most_folded;
+    const bool is_read = by_name == 0 && (namesake == 0 || sizes.modules.contains(module));
+    const auto at_most = [&](int64_t limit) { return namesake == 0 ? limit : std::min(namesake, limit); };
+    int64_t bytes = is_read ? at_most(sizes.most_folded) : std::max(by_name, namesake);
+    int64_t on_the_way = is_read ? at_most(sizes.most_on_the_way) - bytes : 0;
+    if (read_around) bytes = std::min(bytes, around->second.most_bytes);
+    if (owner != computed.end() && owner->second.most_bytes > 0) {
+      bytes = std::min(bytes, owner->second.most_bytes);
+      const int64_t counted = IsDirection(target, unknown) ? 0 : std::min(bytes, owner->second.weight_bytes);
+      owner->second.weight_bytes -= counted;
+      bytes -= counted;
+      if (counted > 0) on_the_way = 0;
+    }
+    most.bytes += bytes;
+    most.on_the_way_bytes += on_the_way;
   }
-  return sum;
+  return most;
 }
 
 }  // namespace onnx_mem

@@ -19,15 +19,22 @@ std::pair<std::string_view, std::string_view> SplitPath(std::string_view target)
 // What the exporter computed of a stored tensor, a transposed weight: floating, of more than one element.
 bool IsFoldedTensor(const Tensor& tensor);
 
+bool IsLinearLayer(const Node& node);
+bool IsConvolutionLayer(const Node& node);
+
 // Channels that a layer gives, from its weight; 0 where that is unknown.
 int64_t ChannelsOf(const Graph& graph, const Node& node);
 
-// Parameters that are not in the file, by name, and of each what the exporter computed of it alone: its transpose, which
-// is as large.
+// Parameters that are not in the file, by name, and of each what the exporter computed of it alone: its transpose,
+// which is as large.
 using ShownParameters = absl::flat_hash_map<std::string, TensorId>;
 
-// The most bytes that the parameters of these names take together; LostTensors::unknown_bytes says by which rule.
-int64_t MostBytesOf(const Graph& graph, const std::vector<std::string>& unknown, const ShownParameters& shown);
+// What parameters take together at most; LostTensors::unknown_most says by which rule.
+struct MostOfLost {
+  int64_t bytes = 0;
+  int64_t on_the_way_bytes = 0;  // of a training step, which computes anew what the exporter folded, and keeps it
+};
+MostOfLost MostBytesOf(const Graph& graph, const std::vector<std::string>& unknown, const ShownParameters& shown);
 
 }  // namespace onnx_mem
 

@@ -11,15 +11,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/exported/exporter_metadata.h"
-#include "analyzer/lower/facts/lost_sizes.h"
 #include "analyzer/lower/facts/parameters.h"
 #include "analyzer/lower/facts/stored_tensors.h"
 
 namespace onnx_mem {
 namespace {
-
-bool IsLinearLayer(const Node& node) { return node.op == "Gemm" || node.op == "MatMul"; }
-bool IsConvolutionLayer(const Node& node) { return node.op == "Conv" || node.op == "ConvTranspose"; }
 
 // Of a norm that was folded, or that never runs: counted with the norm, or as small as its vectors.
 bool IsStatistic(std::string_view target) {
@@ -60,7 +56,7 @@ class Finder {
       lost.unknown = Unknown(SignatureKind::kParameter);
       lost.unread_buffers = Unknown(SignatureKind::kBuffer);
       std::erase_if(lost.unread_buffers, IsStatistic);
-      lost.unknown_bytes = MostBytesOf(graph_, lost.unknown, copies_);
+      lost.unknown_most = MostBytesOf(graph_, lost.unknown, copies_);
     }
     if (lost.merged + lost.biases > 0 || joins_) {
       LinkTensors(graph_);
@@ -284,7 +280,7 @@ class Finder {
   absl::flat_hash_set<std::string> present_;  // names of the signature that the file or this pass has
   absl::flat_hash_map<std::string, TensorId> restored_;
   ShownParameters copies_;
-  absl::flat_hash_set<TensorId> owned_;                // the tensors of copies_ that the file has
+  absl::flat_hash_set<TensorId> owned_;  // the tensors of copies_ that the file has
   bool joins_ = false;
 };
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "analyzer/graph/graph.h"
+#include "analyzer/lower/facts/lost_sizes.h"
 
 namespace onnx_mem {
 
@@ -27,8 +28,9 @@ struct LostTensors {
   // What these take at most if they are as large as others of the model: the largest whose name differs in its numbers
   // alone ("layers.3.fc.weight"), else the largest of its slot in a layer of that name ("fc.weight"), else the largest
   // vector where its name says that it is one, else the largest of that last name. What is left of no layer, or of one
-  // that runs, is no larger than what the exporter folds.
-  int64_t unknown_bytes = 0;
+  // that runs, is no larger than what the exporter folded and stored. What a module computes of its own parameters is
+  // no smaller than they are, and is counted for one where it stands for a layer's weight.
+  MostOfLost unknown_most;
   std::vector<std::string> unread_buffers;  // that neither the file nor a call has, but for statistics of norms
 };
 

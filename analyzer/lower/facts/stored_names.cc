@@ -160,6 +160,12 @@ bool NamesView(std::string_view name) { return NameGives(name, Gives::kView); }
 bool NamesConversion(std::string_view name) { return NameGives(name, Gives::kConversion); }
 bool NamesAlias(std::string_view name) { return NamesView(name) || CallInName(name) == "permute"; }
 bool NamesMore(std::string_view name) { return NameGives(name, Gives::kMore); }
+bool NamesNoLess(std::string_view name) {
+  constexpr auto kLess = std::to_array<std::string_view>({"einsum", "index", "select", "slice", "sum"});
+  const NamedCall* row = RowOfName(name);
+  return row != nullptr && row->gives != Gives::kTable &&
+         std::find(kLess.begin(), kLess.end(), row->name) == kLess.end();
+}
 bool NamesTable(std::string_view name) { return NameGives(name, Gives::kTable); }
 
 bool IsResultName(std::string_view name) {

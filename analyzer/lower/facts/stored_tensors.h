@@ -34,6 +34,9 @@ bool NamesAlias(std::string_view name);
 // index. A sum or a product has as many as the largest.
 bool NamesMore(std::string_view name);
 
+// A result that has as many elements as each of the tensors that it is made of, or more: no sum, no part of a tensor.
+bool NamesNoLess(std::string_view name);
+
 // The name of a folded result in a dynamo export: "val_34", "unsqueeze_14".
 bool IsResultName(std::string_view name);
 

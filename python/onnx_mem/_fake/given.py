@@ -12,6 +12,8 @@ from .tensors import NOTHING, Given
 
 T = TypeVar("T")
 
+SAID_OF_REPEATED = ("forward reads values of its inputs: at this batch those of the example's integers and masks are "
+                    "given over and over; give inputs of the batch itself for its own")
 SAID_OF_VALUES = ("forward reads values of its inputs: the record is that of these integers and masks, given over and "
                   "over at other batches")
 

@@ -24,6 +24,7 @@ from .kernels import register
 from .numbers import FakeMode, known, tell_example
 from .packed import held_by_packed, pack, packed_kernels
 from .recurrent import RECURRENT, recurrent
+from .said import said
 from .wrapped import is_wrapper, parts_of, wrapped_again, wrapped_kernels, wrapped_parameters
 
 T = TypeVar("T")
@@ -32,6 +33,7 @@ DEVICE = "cuda"
 CAPABILITY = (8, 0)                 # what code that asks for it gets
 _PLAIN_TYPES = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, FakeTensor)
 _AN_INPUT = "an input"
+_NOT_COPIED = (torch.jit.ScriptFunction, type({}.keys()))     # copy.deepcopy refuses them; keys hold no tensor
 _WRAPPERS = ("DataParallel", "DistributedDataParallel", "FullyShardedDataParallel", "FSDPModule")
 
 
@@ -100,8 +102,7 @@ def on_fake_cuda(what: str, run: Callable[[], T]) -> T:
                 raise
             except Exception as e:
                 first = first or e
-    raise Error(f"{what} does not run on tensors without data: {type(first).__name__}: {first}",
-                "cannot-measure") from first
+    raise Error(f"{what} does not run on tensors without data: {said(first)}", "cannot-measure") from first
 
 
 class _Stream:
@@ -239,7 +240,7 @@ def weightless(model: torch.nn.Module, device: str = DEVICE, dtype: torch.dtype 
     for m in model.modules():
         own = {k: v for k, v in m.__dict__.items() if k not in ("_parameters", "_buffers", "_modules")}
         tensors += [t for t in tree_leaves(own) if isinstance(t, torch.Tensor)]
-        memo.update({id(f): f for f in tree_leaves(own) if isinstance(f, torch.jit.ScriptFunction)})  # cannot be copied
+        memo.update({id(x): x for x in tree_leaves(own) if isinstance(x, _NOT_COPIED)})
     moved = {id(t) for t in [*model.parameters(), *model.buffers()] if dtype is not None and t.is_floating_point()}
     memo.update(without_data(tensors, device, dtype, moved))
     pack(model, memo)

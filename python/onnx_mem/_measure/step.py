@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
@@ -11,7 +12,7 @@ import torch.nn.functional as F
 from torch.utils._pytree import tree_leaves, tree_map
 
 from .._examples import examples
-from .._fake.given import first_given
+from .._fake.given import SAID_OF_REPEATED, first_given
 from .._fake.inputs import input_names
 from .._fake.packed import beside_packed
 from .._fake.precision import autocast, checked, converted, type_of
@@ -115,7 +116,10 @@ def measure(model: Module | None = None, args: object = (), *rest: object,
         with _planned(weightless(model, dtype=type_of(precision)), plan) as made:
             return run_step(made, inputs, batch or was, optimizer, training, loss, vocabulary, precision=precision,
                             accumulate=accumulate, loop=loop)
-    return first_given(lambda given: on_fake_cuda("the model", lambda: run(given)))[0]
+    measured, given = first_given(lambda given: on_fake_cuda("the model", lambda: run(given)))
+    if given.values and measured.batch != was:
+        warnings.warn(SAID_OF_REPEATED, stacklevel=3)
+    return measured
 
 
 @contextlib.contextmanager

@@ -6,7 +6,6 @@ import dataclasses
 import gc
 import inspect
 import os
-import re
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,8 +19,8 @@ from .._examples import examples
 from .._fake.compiled import compiled_calls
 from .._fake.given import SAID_OF_VALUES, first_given
 from .._fake.inputs import FreeDims, free_dims, input_names
-from .._fake.numbers import DrawnNumber
 from .._fake.precision import autocast, checked, converted, type_of
+from .._fake.said import said
 from .._fake.tensors import (
     NOTHING,
     Given,
@@ -417,12 +416,10 @@ def _merged(found: Any, batches: Any) -> Any:
 def _explained(error: Exception, mode: str, model: torch.nn.Module, example: Any) -> CannotRecord:
     """The error with mode, module and source line: the innermost frame outside the framework and this package."""
     names = {id(m): name for name, m in model.named_modules()}
-    where = module = operator = None
+    where = module = None
     for frame, line in traceback.walk_tb(error.__traceback__):
         path = frame.f_code.co_filename
         m = frame.f_locals.get("self")
-        if isinstance(frame.f_locals.get("func"), torch._ops.OpOverload):
-            operator = str(frame.f_locals["func"])
         if isinstance(m, torch.nn.Module) and id(m) in names:
             module = names[id(m)]
         if not path.startswith((_FRAMEWORK, _HERE, "<")):
@@ -430,37 +427,12 @@ def _explained(error: Exception, mode: str, model: torch.nn.Module, example: Any
     if isinstance(error, CannotRecord):
         reason = error.reason
     else:
-        reason = _said(error, operator)
+        reason = said(error)
     args, _ = example
     names_of_forward = set(inspect.signature(model.forward).parameters)
     if len(args) == 1 and isinstance(args[0], dict) and set(args[0]) <= names_of_forward:
         reason += "; forward takes by name what is given as one dict: **inputs"
     return CannotRecord(reason, mode, module, where)
-
-
-_HINTS = {"DataDependentOutputException": "a value of a tensor is read (item, int, bool or a branch on it) that "
-                                          "follows from weights or activations; leave out what needs it, often labels",
-          "DynamicOutputShapeException": "a shape depends on data"}
-# What the framework says where it does not know tensors without data -> what that means here.
-_MEANS = {"HigherOrderOperator (\\w+)": "{} is one operator over functions of Python, which no line of a record holds",
-          "Tensor subclass (\\w+)": "forward makes a {}; tensor subclasses are not recorded",
-          "self.shape_env must not be (None)": "a shape depends on data"}
-
-
-def _said(error: Exception, operator: str | None) -> str:
-    """An exception of the framework in words."""
-    kind = type(error).__name__
-    if isinstance(error, DrawnNumber):
-        return str(error)
-    if kind in _HINTS:
-        return f"{_HINTS[kind]}: {error}"
-    if operator and "NVIDIA driver" in str(error):
-        return f"operator {operator} has no kernel for tensors without data"
-    for pattern, means in _MEANS.items():
-        found = re.search(pattern, str(error))
-        if found:
-            return means.format(found[1])
-    return f"{kind}: {error}"
 
 
 def tensors_in(tree: Any) -> list[torch.Tensor]:

@@ -86,8 +86,13 @@ class Verified:
 
     @property
     def replay_is_the_model(self) -> bool:
+        return self._parted is None
+
+    @property
+    def _parted(self) -> str | None:
+        """The first figure in which the record's replay is not the model."""
         fields = (*_FIGURES, "parameter_bytes")
-        return self.model is None or all(getattr(self.replayed, f) == getattr(self.model, f) for f in fields)
+        return next((f for f in fields if self.model and getattr(self.replayed, f) != getattr(self.model, f)), None)
 
     def __str__(self) -> str:
         rows = [f"record:  {self.replayed}"]
@@ -100,10 +105,13 @@ class Verified:
     def _verdict(self) -> str:
         if self.same:
             return "the same"
-        if not self.replay_is_the_model:
-            return "they differ: the record has a hole" + (f"; {self.difference}" if self.difference else "")
         where = f", first at {self.difference}" if self.difference else ""
-        return f"they differ: the program does not take what the record says{where}"
+        if (parted := self._parted) is None:
+            return f"they differ: the program does not take what the record says{where}"
+        replay, model = getattr(self.replayed, parted), getattr(self.model, parted)
+        program = "takes what the model does" if not where else f"differs from the model{where}"
+        return (f"they differ: {parted} of the record's replay is {replay:,} B, of the model {model:,} B; "
+                f"the program {program}")
 
 
 def ask(record: Record, path: Any, truth: Measured, length: int | None) -> tuple[dict[str, Any], list[Moment]]:

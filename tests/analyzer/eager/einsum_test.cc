@@ -40,5 +40,29 @@ INSTANTIATE_TEST_SUITE_P(
                     EinsumCase{"...ij,...jk", {{2, 3, 8, 16}, {3, 16, 4}}, {2, 3, 8, 4}, 3840, 3072},
                     EinsumCase{"ij...,jk->ik...", {{8, 16, 3}, {16, 4}}, {8, 4, 3}, 1792, 1536}));
 
+struct LayoutCase {
+  std::string equation;
+  std::vector<Dims> operands;
+  Dims output, strides;
+};
+
+// The operands change places where that leaves the result in its own order, as torch.einsum(...).stride() tells.
+TEST(EinsumLayout, IsAsMeasured) {
+  const std::vector<LayoutCase> cases = {
+      {"dab,dbc->dac", {{11, 3, 5}, {11, 5, 7}}, {11, 3, 7}, {21, 7, 1}},
+      {"dab,dbc->dca", {{11, 3, 5}, {11, 5, 7}}, {11, 7, 3}, {21, 3, 1}},
+      {"adb,dbc->cad", {{3, 11, 5}, {11, 5, 7}}, {7, 3, 11}, {3, 1, 21}},
+      {"abe,bcd->cdae", {{3, 5, 13}, {5, 7, 11}}, {7, 11, 3, 13}, {429, 39, 13, 1}},
+      {"abe,bcd->cade", {{3, 5, 13}, {5, 7, 11}}, {7, 3, 11, 13}, {11, 1001, 1, 77}},
+  };
+  for (const LayoutCase& c : cases) {
+    OperatorRun run;
+    const TensorRef y = run.One("einsum", {run.Static({c.operands[0]}), run.Static({c.operands[1]})}, c.output,
+                                {{"equation", c.equation}});
+    ASSERT_NE(y, nullptr) << c.equation;
+    EXPECT_EQ(y->strides, c.strides) << c.equation;
+  }
+}
+
 }  // namespace
 }  // namespace onnx_mem::eager

@@ -1,0 +1,47 @@
+"""What the framework says of a run on tensors without data, in words, with a way out."""
+from __future__ import annotations
+
+import re
+import traceback
+
+import torch
+
+from .numbers import DrawnNumber
+
+_OF_VALUES = ("that follows from weights or activations; leave out what needs it, often labels, or measure the parts "
+              "that do not: onnx_mem.measure(model.backbone, x)")
+_HINTS = {"DataDependentOutputException": "a value of a tensor is read (item, int, bool or a branch on it) "
+                                          + _OF_VALUES,
+          "DynamicOutputShapeException": "a shape depends on data"}
+# What the framework says where it does not know tensors without data -> what that means here.
+_MEANS = {"HigherOrderOperator (\\w+)": "{} is one operator over functions of Python, which no line of a record holds",
+          "\\.(numpy)\\(\\) is not supported": "code outside of torch ({}, a matcher) reads a value " + _OF_VALUES,
+          "Tensor subclass (\\w+)": "forward makes a {}; tensor subclasses are not recorded",
+          "self.shape_env must not be (None)": "a shape depends on data"}
+
+
+def operator_of(error: BaseException) -> str | None:
+    """The framework's operator that was running."""
+    operator = None
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if isinstance(frame.f_locals.get("func"), torch._ops.OpOverload):
+            operator = str(frame.f_locals["func"])
+    return operator
+
+
+def said(error: BaseException) -> str:
+    """An exception of the framework in words."""
+    kind = type(error).__name__
+    if isinstance(error, DrawnNumber):
+        return str(error)
+    if kind in _HINTS:
+        return f"{_HINTS[kind]}: {error}"
+    operator = operator_of(error)
+    if operator and "NVIDIA driver" in str(error):
+        return (f"operator {operator} has no kernel for tensors without data; leave out what needs it, a loss by "
+                "leaving out the labels")
+    for pattern, means in _MEANS.items():
+        found = re.search(pattern, str(error))
+        if found:
+            return means.format(found[1])
+    return f"{kind}: {error}"
