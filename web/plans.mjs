@@ -1,5 +1,5 @@
 // The trade-off curve of plans. Each point is a button: the pictures, the segments and the code follow it.
-import {element, svgElement} from "./dom.mjs";
+import {element, radioRow, svgElement} from "./dom.mjs";
 import {byteTicks, formatBytes, formatTick} from "./format.mjs";
 import {legendOf} from "./legend.mjs";
 
@@ -34,7 +34,21 @@ export function labelPlace(points, height, left, right) {
          places[1];
 }
 
-// Returns `choose(id)`, which shows the plan of this id, else the chosen one.
+// Which rank of a step over several cards the pictures show, where the page has more than one: `place` of plan.ranks.
+function showRank(view, data, plan, place) {
+  const nav = view.part("run-switch");
+  const choose = (at) => {
+    view.rank = plan.ranks[at] ? at : 0;
+    const {run, base} = plan.ranks[view.rank] || {run: plan.run, base: 0};
+    view.setRun(data.runs[run], data.runs[base].peakBytes);
+  };
+  nav.hidden = plan.ranks.length < 2;
+  nav.replaceChildren();
+  choose(place);
+  if (!nav.hidden) nav.append(radioRow("rank", "The pictures show", plan.ranks.map((rank, i) => [i, rank.name]), view.rank, choose));
+}
+
+// Returns `choose(id, rank)`, which shows the plan of this id, else the chosen one.
 export function makePlans(view, data) {
   const section = view.part("plans");
   section.hidden = false;
@@ -99,10 +113,10 @@ export function makePlans(view, data) {
   svg.append(...points);
   view.part("plan-curve").replaceChildren(svg);
 
-  const choose = (plan) => {
+  const choose = (plan, rank = 0) => {
     view.plan = plan.id;
     points.forEach((point, i) => point.setAttribute("aria-pressed", String(data.plans[i] === plan)));
-    view.setRun(data.runs[plan.run], data.runs[0].peakBytes);
+    showRank(view, data, plan, rank);
     const none = plan.segments.length === 0;
     const title = (none ? "No checkpoints" : plan.label || "plan " + plan.id) + ": " + formatBytes(plan.device_bytes) +
                   " on the GPU, " + percentText(plan.slowdown) + " " + price + (plan.chosen ? " (chosen)" : "");
@@ -129,5 +143,6 @@ export function makePlans(view, data) {
   view.part("plan-marks").replaceChildren(legendOf([["plan", "a plan"], ["chosenPlan", "shown"],
       ...(data.plans.some((plan) => plan.dominated) ? [["worse", "worse than another"]] : []),
       ["front", "from best to best"], ...(data.budgetBytes === null ? [] : [["limit", "budget"]])]));
-  return (id) => choose(data.plans.find((plan) => plan.id === id) || data.plans.find((plan) => plan.chosen) || data.plans[0]);
+  return (id, rank) =>
+      choose(data.plans.find((plan) => plan.id === id) || data.plans.find((plan) => plan.chosen) || data.plans[0], rank);
 }

@@ -45,7 +45,7 @@ function showFragment(view, data, fragment, choosePlan, chooseRun) {
   const kept = viewOfFragment(fragment);
   view.hidden = new Set((kept.hide || []).filter((c) => c < view.categories.length));
   view.query = kept.find || "";
-  choosePlan ? choosePlan(kept.plan) : chooseRun(data.runs[kept.run] || data.runs[0]);
+  choosePlan ? choosePlan(kept.plan, kept.run) : chooseRun(data.runs[kept.run] || data.runs[0]);
   view.area = kept.area || "";
   view.module = kept.module || "";
   if (kept.step !== undefined) view.goTo(kept.step);

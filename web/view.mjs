@@ -16,6 +16,7 @@ function emptyView(root, data) {
     basePeak: 0,  // a line to compare with, and what it is
     baseWords: data.plans.length > 0 ? "peak without a plan" : "peak of the base",
     plan: null,                  // the id of the plan that is shown
+    rank: 0,                     // which of its ranks
     from: 0, to: 1,              // the steps that are shown
     step: 0, hoverStep: null,    // chosen; under the pointer
     buffer: null, hoverBuffer: null,
@@ -34,7 +35,7 @@ function keptOf(view) {
   const whole = view.from === 0 && view.to === run.steps.count;
   const first = data.plans.find((plan) => plan.chosen) || data.plans[0];
   return {
-    run: data.plans.length > 0 || run === data.runs[0] ? null : data.runs.indexOf(run),
+    run: (data.plans.length > 0 ? view.rank : data.runs.indexOf(run)) || null,
     plan: first && view.plan !== first.id ? view.plan : null,
     from: whole ? null : view.from, to: view.to,
     step: view.step === run.peakStep ? null : view.step,

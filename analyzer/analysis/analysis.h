@@ -63,6 +63,7 @@ struct Analysis;
 
 // One rank of a step over several cards; null: the rank of the analysis that it stands in.
 struct RankAnalysis {
+  int64_t rank = 0;
   std::string name;  // "rank 7 of 8"
   std::shared_ptr<const Analysis> analysis;
 };

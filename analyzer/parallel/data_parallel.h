@@ -18,12 +18,18 @@
 
 namespace onnx_mem {
 
+struct RankPeak {
+  int64_t rank = 0;
+  int64_t bytes = 0;  // exact
+};
+
 // A step before its optimizer, and what the optimizer sees.
 struct LocalStep {
   std::shared_ptr<const MemoryProgram> program;
   std::vector<TrainedParameter> trained;
-  int64_t rank = 0;                 // whose it is
-  std::vector<int64_t> peaks = {};  // exact bytes by rank, where every rank's step was worked out
+  int64_t rank = 0;                  // whose it is
+  std::vector<RankPeak> peaks = {};  // of each stage that rank which needs most, where every stage was worked out
+  int64_t summed_bytes = 0;          // gradients that DistributedDataParallel sums
 };
 
 // What is enacted for `layout`: its strategies read a step of one micro-batch, in the type of FSDP's unsharded

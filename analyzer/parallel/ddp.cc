@@ -13,18 +13,6 @@
 namespace onnx_mem {
 namespace {
 
-// Buckets are flat, without padding, and there from construction to the end, whatever their number.
-Buffer BucketsOf(const StepFacts& facts) {
-  Buffer buckets;
-  buckets.name = "DDP's buckets";
-  buckets.category = Category::kCommunication;
-  buckets.kept_by = "kept by DistributedDataParallel between steps";
-  for (const OwnedParameter& p : facts.parameters) {
-    if (p.trained) buckets.bytes += p.bytes;
-  }
-  return buckets;
-}
-
 // One flat copy of all buffers before each forward (_sync_module_buffers).
 int64_t BroadcastBytes(const MemoryProgram& program) {
   int64_t bytes = 0;
@@ -46,9 +34,21 @@ StepId EndOf(const SpreadInput& input, BufferId id) {
 
 }  // namespace
 
+Buffer BucketsOf(const StepFacts& facts) {
+  Buffer buckets;
+  buckets.name = "DDP's buckets";
+  buckets.category = Category::kCommunication;
+  buckets.kept_by = "kept by DistributedDataParallel between steps";
+  for (const OwnedParameter& p : facts.parameters) {
+    if (p.trained) buckets.bytes += p.bytes;
+  }
+  return buckets;
+}
+
 absl::StatusOr<LocalStep> SpreadDdp(const SpreadInput& input) {
   const MemoryProgram& program = input.enacted.program;
   LocalStep step = WholeStep(input.enacted);
+  for (const TrainedParameter& p : step.trained) step.summed_bytes += p.bytes;
   const int64_t broadcast_bytes = BroadcastBytes(program);
   const int32_t shift = broadcast_bytes > 0 ? 1 : 0;
   MemoryProgram local;
@@ -108,18 +108,25 @@ std::vector<int64_t> RanksOf(const std::vector<TrainedParameter>& trained, int64
 
 }  // namespace
 
-absl::StatusOr<LocalStep> SpreadZero1(const SpreadInput& input) {
-  ASSIGN_OR_RETURN(LocalStep step, SpreadDdp(input));
+int64_t DealParameters(const RankLayout& layout, std::optional<int64_t> rank, LocalStep& step) {
   std::vector<int64_t> elements;
-  const std::vector<int64_t> owner = RanksOf(step.trained, input.layout.ranks, elements);
-  const int64_t rank =
-      input.layout.rank.value_or(std::max_element(elements.begin(), elements.end()) - elements.begin());
+  const std::vector<int64_t> owner = RanksOf(step.trained, layout.ranks, elements);
+  const int64_t whose = rank.value_or(std::max_element(elements.begin(), elements.end()) - elements.begin());
   std::vector<TrainedParameter> own;
   for (size_t i = 0; i < owner.size(); ++i) {
-    if (owner[i] == rank) own.push_back(std::move(step.trained[i]));
+    if (owner[i] == whose) own.push_back(std::move(step.trained[i]));
   }
   step.trained = std::move(own);
-  step.rank = rank;
+  return whose;
+}
+
+absl::StatusOr<LocalStep> SpreadZero1(const SpreadInput& input) {
+  ASSIGN_OR_RETURN(LocalStep step, SpreadDdp(input));
+  const RankLayout& layout = input.layout;
+  std::optional<int64_t> rank;
+  if (layout.rank) rank = DataRankOf(layout, *layout.rank);
+  const int64_t whose = DealParameters(layout, rank, step);
+  step.rank = layout.rank.value_or(whose * layout.tensor.ranks);
   return step;
 }
 

@@ -1,28 +1,39 @@
+#include "analyzer/parallel/fsdp_hooks.h"
+
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/parallel/fsdp_writer.h"
 
 namespace onnx_mem {
-namespace {
-
-constexpr std::string_view kByFsdp = "held by fully_shard";
-
-int64_t Sum(const FsdpUnit& unit, int64_t ShardedParameter::*bytes, bool trained_alone = false) {
-  int64_t sum = 0;
-  for (const ShardedParameter& p : unit.parameters) {
-    if (p.trained || !trained_alone) sum += p.*bytes;
+FsdpHooks::FsdpHooks(const StepFacts& facts, const RankLayout& layout, std::vector<FsdpUnit> units, StepEditor& editor)
+    : facts_(facts),
+      layout_(layout),
+      units_(std::move(units)),
+      editor_(editor),
+      states_(units_.size()),
+      place_of_(facts_.parameters.size()) {
+  for (size_t u = 0; u < units_.size(); ++u) {
+    states_[u].accumulates.resize(units_[u].parameters.size());
+    for (size_t k = 0; k < units_[u].parameters.size(); ++k) place_of_[units_[u].parameters[k].index] = {u, k};
   }
-  return sum;
 }
 
-std::string NameOf(const FsdpUnit& unit) { return unit.module.empty() ? "the root" : unit.module; }
+void FsdpHooks::OpenShards(const MemoryProgram& program) {
+  if (layout_.host) return;
+  for (const FsdpUnit& unit : units_) {
+    for (const ShardedParameter& p : unit.parameters) {
+      Buffer shard = program.buffers[facts_.parameters[p.index].buffer];
+      shard.bytes = p.shard_bytes;
+      shard.dtype = p.dtype;
+      shard.kept_by = "the rank's shard of the parameter";
+      editor_.OpenStatic(std::move(shard));
+    }
+  }
+}
 
-}  // namespace
-
-void FsdpWriter::Before(StepId id) {
-  if (id == StepId(0)) ConvertInputs();
+void FsdpHooks::Before(StepId id) {
   for (size_t u = 0; u < units_.size(); ++u) {  // outer units first
     if (units_[u].forward && units_[u].forward->first == id) PreForward(u);
   }
@@ -30,13 +41,10 @@ void FsdpWriter::Before(StepId id) {
   for (size_t u = 1; u < units_.size(); ++u) {
     if (units_[u].backward && units_[u].backward->first == id) PreBackward(u);
   }
-  if (id == facts_.end_of_backward) {
-    CloseAll(converted_);
-    FinalCallback();
-  }
+  if (id == facts_.end_of_backward && sync_ != GradientSync::kByHand) FinalCallback();
 }
 
-void FsdpWriter::After(StepId id) {
+void FsdpHooks::After(StepId id) {
   std::vector<Arriving> arrived;
   std::erase_if(arriving_, [&](const Arriving& gradient) {
     if (gradient.at.step > id) return false;
@@ -53,8 +61,40 @@ void FsdpWriter::After(StepId id) {
   }
 }
 
+bool FsdpHooks::Takes(const Buffer& buffer, BufferId id, BufferId moved) {
+  const auto arrived = facts_.arrivals.find(id);
+  if (buffer.category != Category::kGradients || arrived == facts_.arrivals.end()) return false;
+  arriving_.push_back({arrived->second, moved, buffer.dtype});
+  return true;
+}
+
+void FsdpHooks::EndMicroBatch() {
+  order_.clear();
+  for (UnitState& state : states_) {
+    state.forwards.clear();
+    state.backward_done = false;
+  }
+}
+
+void FsdpHooks::FinalizeBackward() {
+  std::vector<size_t> by_forward;
+  for (size_t u = 0; u < units_.size(); ++u) by_forward.push_back(u);
+  std::stable_sort(by_forward.begin(), by_forward.end(), [&](size_t a, size_t b) {
+    const auto first = [&](size_t u) { return units_[u].forward ? units_[u].forward->first : StepId(); };
+    return first(a) < first(b);  // named_modules, as far as they run; the root is the first
+  });
+  for (auto u = by_forward.rbegin(); u != by_forward.rend(); ++u) {
+    Reshard(*u);
+    CloseAll(reduce_inputs_);
+    Reduce(*u);
+  }
+  CloseAll(reduce_inputs_);
+  CloseAll(reduce_outputs_);
+  for (UnitState& state : states_) Close(state.all_gather);
+}
+
 // Gradients that are not reduced stay in the parameter's own type, and later ones are added to them in place.
-void FsdpWriter::Arrive(const Arriving& gradient) {
+void FsdpHooks::Arrive(const Arriving& gradient) {
   const auto [u, k] = place_of_[gradient.at.parameter];
   UnitState& state = states_[u];
   BufferId arrived = gradient.buffer;
@@ -75,28 +115,34 @@ void FsdpWriter::Arrive(const Arriving& gradient) {
   state.gradients.push_back(arrived);
 }
 
-void FsdpWriter::PreForward(size_t u) {
+void FsdpHooks::PreForward(size_t u) {
   Gather(u);
   CopyOut(u, /*forward=*/true);
 }
 
-void FsdpWriter::PostForward(size_t u) {
+void FsdpHooks::PostForward(size_t u) {
   if (layout_.reshard == Reshard::kToSmallerMesh) ToSmallerMesh(u);
   if (ReshardsBehindForward(u)) Reshard(u);
-  order_.push_back(u);
+  if (!units_[u].parameters.empty()) {  // else it is no group of parameters
+    states_[u].forwards.push_back(order_.size());
+    order_.push_back(u);
+  }
   if (u == 0) Close(last_all_gather_);
 }
 
-// The unit that ran before is gathered ahead.
-void FsdpWriter::PreBackward(size_t u) {
+// The unit that ran before its latest forward is gathered ahead.
+void FsdpHooks::PreBackward(size_t u) {
   Gather(u);
   CopyOut(u, /*forward=*/false);
-  const auto at = std::find(order_.begin(), order_.end(), u);
-  if (at != order_.end() && at != order_.begin()) Gather(*std::prev(at));
+  std::vector<size_t>& forwards = states_[u].forwards;
+  if (forwards.empty()) return;
+  const size_t place = forwards.back();
+  forwards.pop_back();
+  if (place > 0) Gather(order_[place - 1]);
 }
 
-void FsdpWriter::PostBackward(size_t u) {
-  if (states_[u].backward_done) return;
+void FsdpHooks::PostBackward(size_t u) {
+  if (states_[u].backward_done || sync_ == GradientSync::kByHand) return;
   states_[u].backward_done = true;
   Reshard(u);
   if (!Reduces()) return;
@@ -106,80 +152,14 @@ void FsdpWriter::PostBackward(size_t u) {
 
 // Of units whose inputs need no gradient the backward ends here, the root's first. What was gathered ahead for a unit
 // whose backward never came is freed.
-void FsdpWriter::FinalCallback() {
+void FsdpHooks::FinalCallback() {
   for (size_t u = 0; u < units_.size(); ++u) PostBackward(u);
   CloseAll(reduce_inputs_);
   CloseAll(reduce_outputs_);
   for (UnitState& state : states_) Close(state.all_gather);
 }
 
-// foreach_all_gather: one buffer for all ranks' shards, of which the rank's own slice is the input. Shards that are
-// converted or come from the host are copied first.
-void FsdpWriter::Gather(size_t u) {
-  UnitState& state = states_[u];
-  if (state.all_gather.valid() || !state.unsharded.empty() || layout_.ranks == 1) return;
-  const FsdpUnit& unit = units_[u];
-  const int64_t bytes = Sum(unit, &ShardedParameter::unsharded_bytes);
-  if (bytes == 0) return;
-  editor_.Event("all_gather", unit.module);
-  std::vector<BufferId> inputs;
-  if (layout_.host) {
-    inputs.push_back(Open(absl::StrCat("shards of ", NameOf(unit), " from the host"), Category::kCommunication,
-                          Sum(unit, &ShardedParameter::shard_bytes), kByFsdp, u));
-  }
-  if (layout_.unsharded_type) {
-    inputs.push_back(Open(absl::StrCat("converted shards of ", NameOf(unit)), Category::kCommunication,
-                          GatherInputBytes(u), kByFsdp, u));
-  }
-  state.all_gather = Open(absl::StrCat("all-gather of ", NameOf(unit)), Category::kCommunication, bytes, kByFsdp, u);
-  CloseAll(inputs);
-}
-
-int64_t FsdpWriter::GatherInputBytes(size_t u) const {
-  return states_[u].smaller.empty() ? Sum(units_[u], &ShardedParameter::cast_shard_bytes) : states_[u].smaller_bytes;
-}
-
-// wait_for_unshard: a storage for each parameter. In the forward the gathered buffer stays until the next unit's has
-// been copied out.
-void FsdpWriter::CopyOut(size_t u, bool forward) {
-  UnitState& state = states_[u];
-  const FsdpUnit& unit = units_[u];
-  if (!state.unsharded.empty() || (!state.all_gather.valid() && layout_.ranks > 1)) return;
-  if (forward) Close(last_all_gather_);
-  editor_.Event("split_with_sizes_copy", unit.module);
-  for (const ShardedParameter& p : unit.parameters) {
-    state.unsharded.push_back(Open(absl::StrCat("unsharded ", facts_.parameters[p.index].name),
-                                   Category::kUnshardedParameters, p.unsharded_bytes, "until the unit has run", u));
-  }
-  if (forward) {
-    last_all_gather_ = state.all_gather;
-    state.all_gather = BufferId();
-  } else {
-    Close(state.all_gather);
-  }
-  CloseAll(state.smaller);
-}
-
-void FsdpWriter::Reshard(size_t u) { CloseAll(states_[u].unsharded); }
-
-// One parameter after another: the part for a smaller mesh is copied, then the whole one is freed.
-void FsdpWriter::ToSmallerMesh(size_t u) {
-  UnitState& state = states_[u];
-  const FsdpUnit& unit = units_[u];
-  state.smaller_bytes = 0;
-  for (size_t k = 0; k < state.unsharded.size(); ++k) {
-    const ShardedParameter& p = unit.parameters[k];
-    const int64_t bytes = p.unsharded_bytes / layout_.reshard_ranks;
-    editor_.Event("clone", unit.module);
-    state.smaller.push_back(Open(absl::StrCat(facts_.parameters[p.index].name, " on the smaller mesh"),
-                                 Category::kUnshardedParameters, bytes, "until it is gathered again", u));
-    state.smaller_bytes += bytes;
-    editor_.Close(state.unsharded[k]);
-  }
-  state.unsharded.clear();
-}
-
-bool FsdpWriter::ReshardsBehindForward(size_t u) const {
+bool FsdpHooks::ReshardsBehindForward(size_t u) const {
   switch (layout_.reshard) {
     case Reshard::kDefault: return u != 0;
     case Reshard::kNo: return false;
@@ -189,40 +169,7 @@ bool FsdpWriter::ReshardsBehindForward(size_t u) const {
   return true;
 }
 
-// foreach_reduce: all gradients in one buffer, whose reduction backs the sharded ones unless they have another type.
-void FsdpWriter::Reduce(size_t u) {
-  UnitState& state = states_[u];
-  const FsdpUnit& unit = units_[u];
-  const int64_t out_bytes = Sum(unit, &ShardedParameter::reduced_shard_bytes, /*trained_alone=*/true);
-  if (out_bytes == 0) return;
-  editor_.Event("chunk_cat", unit.module);
-  reduce_inputs_.push_back(Open(absl::StrCat("gradients of ", NameOf(unit), " to reduce"), Category::kCommunication,
-                                out_bytes * layout_.ranks, kByFsdp, u));
-  CloseAll(state.gradients);
-  state.accumulates.assign(unit.parameters.size(), false);
-  editor_.Event("reduce_scatter", unit.module);
-  const std::string name = absl::StrCat("gradient shards of ", NameOf(unit));
-  BufferId shards = Open(name, Category::kGradients, out_bytes, "kept for the optimizer", u);
-  const int64_t own_bytes = Sum(unit, &ShardedParameter::shard_bytes, /*trained_alone=*/true);
-  if (own_bytes != out_bytes) {
-    editor_.Event("_to_copy", unit.module);
-    const BufferId own = Open(name, Category::kGradients, own_bytes, "kept for the optimizer", u);
-    if (layout_.replicas > 1) {
-      reduce_outputs_.push_back(shards);  // the all-reduce among copies holds it (AllReduceState)
-    } else {
-      editor_.Close(shards);
-    }
-    shards = own;
-  }
-  const bool there = state.gradient_shards.valid();  // it is added to what earlier micro-batches left
-  if (there || layout_.host) {
-    editor_.Close(shards);
-  } else {
-    state.gradient_shards = shards;
-  }
-}
-
-BufferId FsdpWriter::Open(std::string_view name, Category category, int64_t bytes, std::string_view kept_by, size_t u) {
+BufferId FsdpHooks::Open(std::string_view name, Category category, int64_t bytes, std::string_view kept_by, size_t u) {
   Buffer buffer;
   buffer.name = name;
   buffer.category = category;
@@ -232,7 +179,12 @@ BufferId FsdpWriter::Open(std::string_view name, Category category, int64_t byte
   return editor_.Open(std::move(buffer));
 }
 
-void FsdpWriter::CloseAll(std::vector<BufferId>& buffers) {
+void FsdpHooks::Close(BufferId& id) {
+  if (id.valid()) editor_.Close(id);
+  id = BufferId();
+}
+
+void FsdpHooks::CloseAll(std::vector<BufferId>& buffers) {
   for (const BufferId id : buffers) editor_.Close(id);
   buffers.clear();
 }

@@ -34,30 +34,6 @@ std::string StemOf(const std::string& module) {
   return module.substr(0, last + 1);
 }
 
-absl::StatusOr<std::vector<std::string>> ModulesFor(const StepFacts& facts, const RankLayout& layout) {
-  if (layout.units == kRootAlone) return std::vector<std::string>();
-  if (layout.units.empty()) return RepeatedModules(facts);
-  const std::optional<NamePattern> pattern = NamePattern::Compile(layout.units);
-  if (!pattern) {
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
-                       absl::StrCat("--fsdp: '", layout.units, "' is not a regular expression"));
-  }
-  const std::set<std::string> modules = ModulesOf(facts);
-  std::vector<std::string> units;
-  for (const std::string& module : modules) {
-    if (pattern->Matches(module)) units.push_back(module);
-  }
-  if (!units.empty()) return units;
-  std::vector<std::string> known = RepeatedModules(facts);
-  if (known.empty()) known.assign(modules.begin(), modules.end());
-  constexpr size_t kMostNamed = 6;
-  if (known.size() > kMostNamed) known.resize(kMostNamed);
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kNoMatch,
-                     absl::StrCat("--fsdp: no module with parameters matches '", layout.units, "'"),
-                     {known.empty() ? std::string("the file does not tell modules; try: --fsdp W:none, the root alone")
-                                    : absl::StrCat("modules: ", absl::StrJoin(known, ", "))});
-}
-
 // nullopt: more bytes than can be counted.
 std::optional<ShardedParameter> ShardOf(const OwnedParameter& p, size_t index, const RankLayout& layout, int64_t rank) {
   const int64_t rows = p.dims.empty() ? 1 : p.dims.front();
@@ -117,8 +93,33 @@ std::vector<std::string> RepeatedModules(const StepFacts& facts) {
   return blocks;
 }
 
-absl::StatusOr<std::vector<FsdpUnit>> UnitsOf(const StepFacts& facts, const RankLayout& layout, int64_t rank) {
-  ASSIGN_OR_RETURN(std::vector<std::string> modules, ModulesFor(facts, layout));
+absl::StatusOr<std::vector<std::string>> UnitModulesOf(const StepFacts& facts, const RankLayout& layout) {
+  if (layout.units == kRootAlone) return std::vector<std::string>();
+  if (layout.units.empty()) return RepeatedModules(facts);
+  const std::optional<NamePattern> pattern = NamePattern::Compile(layout.units);
+  if (!pattern) {
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
+                       absl::StrCat("--fsdp: '", layout.units, "' is not a regular expression"));
+  }
+  const std::set<std::string> modules = ModulesOf(facts);
+  std::vector<std::string> units;
+  for (const std::string& module : modules) {
+    if (pattern->Matches(module)) units.push_back(module);
+  }
+  if (!units.empty()) return units;
+  std::vector<std::string> known = RepeatedModules(facts);
+  if (known.empty()) known.assign(modules.begin(), modules.end());
+  constexpr size_t kMostNamed = 6;
+  if (known.size() > kMostNamed) known.resize(kMostNamed);
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kNoMatch,
+                     absl::StrCat("--fsdp: no module with parameters matches '", layout.units, "'"),
+                     {known.empty() ? std::string("the file does not tell modules; try: --fsdp W:none, the root alone")
+                                    : absl::StrCat("modules: ", absl::StrJoin(known, ", "))});
+}
+
+absl::StatusOr<std::vector<FsdpUnit>> UnitsOf(const StepFacts& facts, std::vector<std::string> modules,
+                                              const RankLayout& layout) {
+  const int64_t rank = DataRankOf(layout, layout.rank.value_or(0)) % layout.ranks;
   std::stable_sort(modules.begin(), modules.end(),
                    [](const std::string& a, const std::string& b) { return a.size() < b.size(); });
   std::vector<FsdpUnit> units(1);

@@ -33,8 +33,12 @@ struct FsdpUnit {
   bool inputs_need_gradient = false;  // what comes before it is trained, in part
 };
 
-// Outer modules before what is in them; the root first. Errors (usage): a pattern that is none, or matches no module.
-absl::StatusOr<std::vector<FsdpUnit>> UnitsOf(const StepFacts& facts, const RankLayout& layout, int64_t rank);
+// Modules of fully_shard but for the root. Errors (usage): a pattern that is none, or matches no module.
+absl::StatusOr<std::vector<std::string>> UnitModulesOf(const StepFacts& facts, const RankLayout& layout);
+
+// Units of these modules as far as they have parameters in the step, outer ones before what is in them; the root first.
+absl::StatusOr<std::vector<FsdpUnit>> UnitsOf(const StepFacts& facts, std::vector<std::string> modules,
+                                              const RankLayout& layout);
 
 // Modules that repeat, "encoder.layers.0" and its siblings: outermost first found, those with parameters alone.
 std::vector<std::string> RepeatedModules(const StepFacts& facts);

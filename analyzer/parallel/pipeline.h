@@ -33,13 +33,13 @@ struct StageRun {
   Run run;
 };
 
-// All stages of a rank, first first, with the rank's step as the program, all micro-batches in turns. Parameters, FLOPs
-// and bytes on the host are those of all of them together, the rest is of the first.
-absl::StatusOr<Enacted> EnactRankOfStages(const std::vector<StageRun>& stages, const PipelineLayout& layout,
-                                          int64_t rank);
+// All stages of a rank of the pipeline, first first, with the rank's step as the program, all micro-batches in turns.
+// Parameters, FLOPs and bytes on the host are those of all of them together, the rest is of the first. Stages have no
+// data parallelism.
+absl::StatusOr<Enacted> EnactRankOfStages(const std::vector<StageRun>& stages, const RankLayout& layout, int64_t rank);
 
-// `lowered`: of one micro-batch; `whole`: the same enacted. Without a rank in `layout` it is the one that needs most
-// with `optimizer`. Errors (usage): those of a cut and of a schedule, a rank there is not.
+// `lowered`: of one micro-batch, in local sizes; `whole`: the same enacted; `run`: EnactedRun's. Without a rank in
+// `layout` it is the one that needs most with `optimizer`. Errors (usage): those of a cut and of a schedule, a rank there is not.
 absl::StatusOr<LocalStep> PipelineStep(const Lowered& lowered, const Enacted& whole, const Run& run,
                                        const RankLayout& layout, const Optimizer& optimizer);
 

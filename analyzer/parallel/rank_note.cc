@@ -21,10 +21,11 @@ std::string UnitsText(const std::vector<FsdpUnit>& units) {
   return absl::StrCat(first, " to ", units.back().module, " (", units.size() - 1, ") and the root");
 }
 
-std::string PeaksText(const LocalStep& step) {
-  return absl::StrCat(
-      "bytes alive at the peak, by rank: ",
-      absl::StrJoin(step.peaks, ", ", [](std::string* out, int64_t peak) { absl::StrAppend(out, FormatBytes(peak)); }));
+std::string PeaksText(const LocalStep& step, const RankLayout& layout) {
+  return absl::StrCat("bytes alive at the peak, by rank", RanksOfStage(layout) > 1 ? " of the pipeline: " : ": ",
+                      absl::StrJoin(step.peaks, ", ", [](std::string* out, const RankPeak& peak) {
+                        absl::StrAppend(out, FormatBytes(peak.bytes));
+                      }));
 }
 
 // All ranks need the same.
@@ -37,7 +38,7 @@ bool AreAlike(const RankLayout& layout) {
 std::string RankText(const LocalStep& step, const RankLayout& layout) {
   const int64_t ranks = WorldOf(layout);
   if (AreAlike(layout)) return absl::StrCat("each of ", ranks, " ranks");
-  const std::string others = step.peaks.empty() ? "" : absl::StrCat("; ", PeaksText(step));
+  const std::string others = step.peaks.empty() ? "" : absl::StrCat("; ", PeaksText(step, layout));
   return absl::StrCat("rank ", step.rank, " of ", ranks, layout.rank ? "" : ", which needs most", others);
 }
 
@@ -45,7 +46,7 @@ std::string RankName(int64_t rank, const RankLayout& layout) {
   const PipelineLayout& pipeline = layout.pipeline;
   if (!IsPipeline(layout)) return absl::StrCat("rank ", rank, " of ", WorldOf(layout));
   std::vector<std::string> stages;
-  for (int64_t s = rank; s < StagesOf(pipeline); s += pipeline.ranks) stages.push_back(absl::StrCat(s));
+  for (int64_t s = StageRankOf(layout, rank); s < StagesOf(pipeline); s += pipeline.ranks) stages.push_back(absl::StrCat(s));
   return absl::StrCat("rank ", rank, ": stage", stages.size() == 1 ? " " : "s ", absl::StrJoin(stages, ", "), " of ",
                       StagesOf(pipeline));
 }
@@ -58,7 +59,9 @@ absl::StatusOr<Diagnostic> RankNote(const Enacted& enacted, const LocalStep& ste
                     " to ", FormatBytes(nccl.high_bytes), " by its source");
   }
   if (layout.data == DataParallel::kFsdp) {
-    ASSIGN_OR_RETURN(const std::vector<FsdpUnit> units, UnitsOf(FactsOf(enacted), layout, /*rank=*/0));
+    const StepFacts facts = FactsOf(enacted);
+    ASSIGN_OR_RETURN(std::vector<std::string> modules, UnitModulesOf(facts, layout));
+    ASSIGN_OR_RETURN(const std::vector<FsdpUnit> units, UnitsOf(facts, std::move(modules), layout));
     note.details.push_back(UnitsText(units));
   }
   note.details.push_back("why: they follow PyTorch's code on tensors without data; no card has confirmed them");

@@ -47,7 +47,11 @@ absl::StatusOr<Enacted> EnactRank(const Lowered& lowered, const EnactedLayout& p
 
 absl::StatusOr<LocalStep> RankStep(const Lowered& lowered, const Enacted& enacted, const Run& run,
                                    const RankLayout& layout, const Optimizer& optimizer) {
-  if (IsPipeline(layout)) return PipelineStep(lowered, enacted, run, layout, optimizer);
+  if (IsPipeline(layout) && IsTensorParallel(layout)) {
+    ASSIGN_OR_RETURN(const RankGraph local, GraphOfRank(lowered, EnactedPart(run, layout)));
+    return PipelineStep(local.lowered, enacted, local.run, layout, optimizer);
+  }
+  if (IsPipeline(layout)) return PipelineStep(lowered, enacted, EnactedRun(run, layout), layout, optimizer);
   return SpreadStep(enacted, run, layout);
 }
 

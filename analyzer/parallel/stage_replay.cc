@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analyzer/memory/made_by_a_step.h"
+#include "analyzer/parallel/strategies.h"
 
 namespace onnx_mem {
 namespace {
@@ -14,11 +15,14 @@ bool Contains(const std::vector<BufferId>& ids, BufferId id) {
 
 }  // namespace
 
-StageReplay::StageReplay(const StageProgram& stage, const PipelineLayout& layout, StepEditor& editor)
+StageReplay::StageReplay(const StageProgram& stage, const RankLayout& layout, StepEditor& editor,
+                         std::unique_ptr<FsdpHooks> hooks)
     : stage_(stage),
       program_(stage.enacted.program),
       layout_(layout),
+      pipeline_(layout.pipeline),
       editor_(editor),
+      hooks_(std::move(hooks)),
       end_(program_.steps.next_id().value()),
       first_weight_(end_),
       lives_(program_.buffers.size(), Life::kProgram),
@@ -26,13 +30,15 @@ StageReplay::StageReplay(const StageProgram& stage, const PipelineLayout& layout
       dying_(program_.steps.size() + 1),
       arriving_(program_.steps.size()),
       makes_weight_(program_.steps.size(), false),
-      kept_for_weights_(program_.buffers.size(), false) {
+      kept_for_weights_(program_.buffers.size(), false),
+      backwards_left_(MicroBatchesOf(pipeline_)),
+      gradients_(program_.buffers.size()) {
   const auto backward = std::find_if(program_.steps.begin(), program_.steps.end(),
                                      [](const Step& step) { return step.phase == Phase::kBackward; });
   split_ = static_cast<int32_t>(backward - program_.steps.begin());
   Classify();
   FindWeightSteps();
-  micro_batches_.resize(static_cast<size_t>(MicroBatchesOf(layout)));
+  micro_batches_.resize(static_cast<size_t>(MicroBatchesOf(pipeline_)));
   for (MicroBatch& micro_batch : micro_batches_) micro_batch.at.resize(program_.buffers.size());
 }
 
@@ -67,36 +73,15 @@ StageReplay::Life StageReplay::LifeOf(BufferId id) const {
   return sent ? Life::kSentOutput : Life::kProgram;
 }
 
-// What the weight part of a split backward does, and what it needs beside what was saved: the gradient with which
-// autograd came to the node.
-void StageReplay::FindWeightSteps() {
-  for (const GradientArrival& arrival : stage_.enacted.arrivals) {
-    if (life(arrival.gradient) != Life::kParameterGradient) continue;
-    const int32_t made = program_.buffers[arrival.gradient].begin.value();
-    makes_weight_[static_cast<size_t>(made)] = true;
-    first_weight_ = std::min(first_weight_, made);
-    int32_t first = made, last = made;  // of the node
-    const SharedText& node = program_.steps[StepId(made)].node;
-    while (first > split_ && program_.steps[StepId(first - 1)].node == node) --first;
-    while (last + 1 < end_ && program_.steps[StepId(last + 1)].node == node) ++last;
-    BufferId incoming;
-    for (BufferId id(0); program_.buffers.contains(id); id = BufferId(id.value() + 1)) {
-      const Buffer& buffer = program_.buffers[id];
-      const bool gradient = buffer.category == Category::kActivationGradients || life(id) == Life::kReceivedGradient;
-      if (!gradient || buffer.begin.value() >= first || buffer.end.value() <= first) continue;
-      if (buffer.end.value() <= last + 1 || !incoming.valid() || program_.buffers[incoming].end.value() > last + 1) {
-        incoming = id;  // the latest one, of those that die here where there are any
-      }
-    }
-    if (incoming.valid()) kept_for_weights_[static_cast<size_t>(incoming.value())] = true;
-  }
-}
-
 void StageReplay::OpenStatics() {
-  const int64_t count = MicroBatchesOf(layout_);
+  const int64_t count = MicroBatchesOf(pipeline_);
+  if (hooks_) hooks_->OpenShards(program_);
+  if (IsDdp()) editor_.OpenStatic(BucketsOf(stage_.facts));
   for (BufferId id(0); program_.buffers.contains(id); id = BufferId(id.value() + 1)) {
     if (life(id) != Life::kStatic) continue;
     Buffer buffer = program_.buffers[id];
+    if (hooks_ && buffer.category == Category::kParameters) continue;  // their shards are there instead
+    if (hooks_) buffer = InOwnType(std::move(buffer), layout_, input_casts_);
     if (buffer.category == Category::kInputs) buffer.bytes *= count;  // micro-batches are views of them
     editor_.OpenStatic(std::move(buffer));
   }
@@ -113,9 +98,10 @@ void StageReplay::Do(const StageAction& action) {
     case StageAction::Kind::kBackwardWeight: return BackwardWeight(m);
     case StageAction::Kind::kReceiveInput: return ReceiveInput(m);
     case StageAction::Kind::kReceiveGradient: return ReceiveGradient(m);
-    case StageAction::Kind::kOutputSent:  // what a split backward has kept stays until its weight part is done
-      return layout_.schedule == PipelineSchedule::kInterleavedZeroBubble ? void()
-                                                                          : CloseAll(Life::kSentOutput, micro_batch);
+    case StageAction::Kind::kOutputSent:
+      // What a split backward has kept stays until its weight part is done; DDP's reducer looks through the outputs.
+      if (pipeline_.schedule == PipelineSchedule::kInterleavedZeroBubble || IsDdp()) return;
+      return CloseAll(Life::kSentOutput, micro_batch);
     case StageAction::Kind::kInputGradientSent: return CloseAll(Life::kInputGradient, micro_batch);
   }
 }
@@ -160,6 +146,8 @@ void StageReplay::ReceiveGradient(int64_t m) {
 void StageReplay::Forward(int64_t m) {
   MicroBatch& micro_batch = micro_batches_[static_cast<size_t>(m)];
   micro_batch.forward_begin = editor_.next().value();
+  editor_.SetPhase(Phase::kForward);
+  micro_batch.input_casts = OpenCasts(input_casts_, editor_);
   RunSteps(0, split_, micro_batch, m == 0);
   CloseDying(split_, micro_batch);
 }
@@ -167,6 +155,7 @@ void StageReplay::Forward(int64_t m) {
 void StageReplay::Backward(int64_t m) {
   MicroBatch& micro_batch = micro_batches_[static_cast<size_t>(m)];
   micro_batch.backward_begin = editor_.next().value() - split_;
+  --backwards_left_;
   RunSteps(split_, end_, micro_batch, !any_gradient_);
   EndBackward(m);
 }
@@ -174,57 +163,32 @@ void StageReplay::Backward(int64_t m) {
 void StageReplay::EndBackward(int64_t m) {
   MicroBatch& micro_batch = micro_batches_[static_cast<size_t>(m)];
   any_gradient_ = true;
+  for (BufferId& copy : micro_batch.input_casts) Close(copy);
   CloseAll(Life::kProgram, micro_batch);
   CloseAll(Life::kReceivedGradient, micro_batch);
   CloseAll(Life::kSentOutput, micro_batch);
   if (!stage_.is_last) CloseAll(Life::kReceivedInput, micro_batch);
-  if (!layout_.return_outputs) CloseAll(Life::kResult, micro_batch);
-}
-
-// The gradients of the inputs alone: autograd keeps what it saved, and the schedule what was received. A stage without
-// inputs that need any has nothing to do yet.
-void StageReplay::BackwardInput(int64_t m) {
-  if (stage_.received == 0) return;
-  MicroBatch& micro_batch = micro_batches_[static_cast<size_t>(m)];
-  micro_batch.backward_begin = editor_.next().value() - split_;
-  for (int32_t at = split_; at < end_; ++at) {
-    for (const BufferId id : dying_[static_cast<size_t>(at)]) {
-      // What lies between the loss and the first parameter is gone with the loss's history.
-      const bool saved = program_.buffers[id].begin.value() < split_ && at > first_weight_;
-      const bool kept =
-          saved || life(id) == Life::kReceivedGradient || kept_for_weights_[static_cast<size_t>(id.value())];
-      if (!kept) Close(At(micro_batch, id));
-    }
-    const std::vector<BufferId>& born = born_[static_cast<size_t>(at)];
-    const bool weights_alone = !born.empty() && std::all_of(born.begin(), born.end(), [&](BufferId id) {
-      return life(id) == Life::kParameterGradient;
-    });
-    if (weights_alone) continue;
-    CopyStep(at, micro_batch);
-    OpenMade(at, micro_batch, Made::kButWeights, /*is_first=*/true);
-  }
-  if (!layout_.return_outputs) CloseAll(Life::kResult, micro_batch);
-}
-
-void StageReplay::BackwardWeight(int64_t m) {
-  if (stage_.received == 0) return Backward(m);
-  MicroBatch& micro_batch = micro_batches_[static_cast<size_t>(m)];
-  for (int32_t at = split_; at < end_; ++at) {
-    if (!makes_weight_[static_cast<size_t>(at)]) continue;
-    CopyStep(at, micro_batch);
-    OpenMade(at, micro_batch, Made::kWeights, !any_gradient_);
-    CloseAll(Life::kParameterGradient, micro_batch);  // added to those that are there
-  }
-  EndBackward(m);
+  if (!pipeline_.return_outputs) CloseAll(Life::kResult, micro_batch);
 }
 
 void StageReplay::RunSteps(int32_t from, int32_t to, MicroBatch& micro_batch, bool is_first) {
   for (int32_t at = from; at < to; ++at) {
     if (at > from) CloseDying(at, micro_batch);
+    editor_.SetPhase(program_.steps[StepId(at)].phase);
+    if (hooks_) hooks_->Before(StepId(at));
     CopyStep(at, micro_batch);
     OpenMade(at, micro_batch, Made::kAll, is_first);
-    if (is_first) continue;
-    for (const BufferId id : arriving_[static_cast<size_t>(at)]) Close(At(micro_batch, id));
+    if (hooks_) hooks_->After(StepId(at));
+    Arrive(at, micro_batch, is_first);
+  }
+}
+
+// Later gradients are added to the first ones. With bucket views all are gone when the last ones have been copied into
+// their buckets; before, under no_sync, they are ordinary tensors.
+void StageReplay::Arrive(int32_t at, MicroBatch& micro_batch, bool is_first) {
+  for (const BufferId id : arriving_[static_cast<size_t>(at)]) {
+    if (!is_first) Close(At(micro_batch, id));
+    if (layout_.bucket_view && backwards_left_ == 0) Close(gradients_[static_cast<size_t>(id.value())]);
   }
 }
 
@@ -254,8 +218,9 @@ void StageReplay::OpenMade(int32_t at, MicroBatch& micro_batch, Made made, bool 
     Buffer buffer = program_.buffers[id];
     if (life(id) == Life::kInputGradient) buffer.category = Category::kCommunication;
     const BufferId moved = editor_.Open(std::move(buffer));
-    // The first micro-batch's gradients stay, whatever comes.
-    if (life(id) != Life::kParameterGradient || !is_first) At(micro_batch, id) = moved;
+    const bool gradient = life(id) == Life::kParameterGradient;
+    if (gradient && hooks_ && hooks_->Takes(program_.buffers[id], id, moved)) continue;
+    (gradient && is_first ? gradients_[static_cast<size_t>(id.value())] : At(micro_batch, id)) = moved;
   }
 }
 
@@ -265,14 +230,18 @@ void StageReplay::CloseDying(int32_t at, MicroBatch& micro_batch) {
   }
 }
 
+void StageReplay::ReduceGradients() {
+  if (hooks_) hooks_->FinalizeBackward();
+}
+
 void StageReplay::MergeOutputs() {
-  if (!stage_.is_last || !layout_.return_outputs) return;
+  if (!stage_.is_last || !pipeline_.return_outputs) return;
   Buffer merged;
   merged.name = "outputs of all micro-batches";
   merged.category = Category::kTransientActivations;
   merged.kept_by = "returned by the schedule's step";
   for (BufferId id(0); program_.buffers.contains(id); id = BufferId(id.value() + 1)) {
-    if (life(id) == Life::kResult) merged.bytes += program_.buffers[id].bytes * MicroBatchesOf(layout_);
+    if (life(id) == Life::kResult) merged.bytes += program_.buffers[id].bytes * MicroBatchesOf(pipeline_);
   }
   editor_.Event("cat", "");
   editor_.Open(std::move(merged));

@@ -4,29 +4,38 @@
 #define ONNX_MEM_ANALYZER_PARALLEL_STAGE_REPLAY_H_
 
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "analyzer/analysis/enact.h"
+#include "analyzer/parallel/fsdp_hooks.h"
 #include "analyzer/parallel/schedules.h"
 #include "analyzer/parallel/step_editor.h"
+#include "analyzer/parallel/step_facts.h"
 
 namespace onnx_mem {
 
 // A stage, enacted for one micro-batch.
 struct StageProgram {
   Enacted enacted;
+  StepFacts facts;      // of it
   size_t received = 0;  // of its inputs
   bool is_last = false;
+  std::vector<std::string> units = {};  // fully_shard's modules in the whole model
 };
 
 class StageReplay {
  public:
-  // `stage` and `editor`, of the rank's step, outlive it.
-  StageReplay(const StageProgram& stage, const PipelineLayout& layout, StepEditor& editor);
+  // `stage` and `editor`, of the rank's step, outlive it. `hooks`: of a stage under fully_shard; may be nullptr.
+  StageReplay(const StageProgram& stage, const RankLayout& layout, StepEditor& editor,
+              std::unique_ptr<FsdpHooks> hooks);
 
   // What is there throughout: of inputs and targets that of all micro-batches.
   void OpenStatics();
   void Do(const StageAction& action);
+  // Of a stage under fully_shard (_PipelineStageBase.perform_reduce_grad).
+  void ReduceGradients();
   // Joins the outputs of all micro-batches, where the step returns them.
   void MergeOutputs();
   // What the schedule holds no longer when it is done.
@@ -47,6 +56,7 @@ class StageReplay {
   };
   struct MicroBatch {
     std::vector<BufferId> at;   // by buffer of the program: where it is; invalid: it is not
+    std::vector<BufferId> input_casts;
     int32_t forward_begin = 0;  // of its steps in the rank's step
     int32_t backward_begin = 0;
   };
@@ -68,6 +78,8 @@ class StageReplay {
   void OpenMade(int32_t at, MicroBatch& micro_batch, Made made, bool is_first);
   void CloseDying(int32_t at, MicroBatch& micro_batch);
   void EndBackward(int64_t m);
+  void Arrive(int32_t at, MicroBatch& micro_batch, bool is_first);
+  bool IsDdp() const { return layout_.data == DataParallel::kDdp || layout_.data == DataParallel::kZero1; }
   void CloseAll(Life life, MicroBatch& micro_batch);
   void Close(BufferId& id);
   Life life(BufferId id) const { return lives_[static_cast<size_t>(id.value())]; }
@@ -75,8 +87,10 @@ class StageReplay {
 
   const StageProgram& stage_;
   const MemoryProgram& program_;
-  const PipelineLayout& layout_;
+  const RankLayout& layout_;
+  const PipelineLayout& pipeline_;
   StepEditor& editor_;
+  std::unique_ptr<FsdpHooks> hooks_;
   int32_t split_ = 0;  // the first step of backward
   int32_t end_ = 0;
   int32_t first_weight_ = 0;                         // the first step of backward that makes a parameter's gradient
@@ -87,6 +101,9 @@ class StageReplay {
   std::vector<bool> kept_for_weights_;               // by buffer: the weight part of a split backward reads it
   std::vector<MicroBatch> micro_batches_;
   bool any_gradient_ = false;  // an earlier micro-batch has left some
+  int64_t backwards_left_;
+  std::vector<BufferId> gradients_;  // by buffer of the program: the first micro-batch's, which stays
+  std::vector<Buffer> input_casts_;
 };
 
 }  // namespace onnx_mem

@@ -120,10 +120,10 @@ int64_t BytesOf(const std::vector<TrainedParameter>& parameters) {
 
 // DistributedDataParallel sums gradients once a step, or in each micro-batch; it sends its buffers before each forward.
 // ZeroRedundancyOptimizer sends each parameter from its owner to all others.
-void AddDdp(const Enacted& enacted, const LocalStep& step, const Run& run, const RankLayout& layout,
+void AddDdp(const LocalStep& step, const Run& run, const RankLayout& layout,
             Received& received) {
   if (layout.ranks == 1) return;
-  const int64_t whole = BytesOf(WholeParameters(enacted));
+  const int64_t whole = step.summed_bytes;
   const int64_t sums = layout.sync_every ? run.accumulate : 1;
   Add(received, Collective::kAllReduce, sums * ReceivedFor(Collective::kAllReduce, whole, layout.ranks));
   if (!step.program->steps.empty() && step.program->steps[StepId(0)].op == "broadcast") {
@@ -150,11 +150,10 @@ std::string_view NameOf(Collective exchange) {
   return "to the host";
 }
 
-std::vector<Traffic> TrafficOf(const Enacted& enacted, const LocalStep& step, const Run& run,
-                               const RankLayout& layout) {
+std::vector<Traffic> TrafficOf(const LocalStep& step, const Run& run, const RankLayout& layout) {
   Received received = Counter(*step.program, run, layout).Count();
   const bool ddp = layout.data == DataParallel::kDdp || layout.data == DataParallel::kZero1;
-  if (ddp) AddDdp(enacted, step, run, layout, received);
+  if (ddp) AddDdp(step, run, layout, received);
   std::vector<Traffic> traffic;
   for (size_t i = 0; i < kNumExchanges; ++i) {
     if (received[i] > 0) traffic.push_back({static_cast<Collective>(i), received[i]});

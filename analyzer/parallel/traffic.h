@@ -25,8 +25,8 @@ struct Traffic {
   int64_t bytes = 0;
 };
 
-// In the order of Collective; what there is none of left out. `enacted` and `step` as RankStep has them.
-std::vector<Traffic> TrafficOf(const Enacted& enacted, const LocalStep& step, const Run& run, const RankLayout& layout);
+// In the order of Collective; what there is none of left out. `step` as RankStep has it.
+std::vector<Traffic> TrafficOf(const LocalStep& step, const Run& run, const RankLayout& layout);
 
 // The same at the rates of a card's links, as reached (kReachedLink), within one machine and with nothing that hides
 // it.

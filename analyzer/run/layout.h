@@ -95,9 +95,16 @@ inline void SetRanksAlong(RankAxis axis, int64_t ranks, RankLayout& layout) {
   if (axis == RankAxis::kPipeline) layout.pipeline.ranks = ranks;
 }
 
+// Ranks are numbered as a mesh of (pipeline, copies, shards, tensor) lays them out.
+inline int64_t RanksOfStage(const RankLayout& layout) {
+  return layout.ranks * layout.replicas * layout.tensor.ranks;
+}
 // Of one step together.
-inline int64_t WorldOf(const RankLayout& layout) {
-  return layout.ranks * layout.replicas * layout.pipeline.ranks * layout.tensor.ranks;
+inline int64_t WorldOf(const RankLayout& layout) { return RanksOfStage(layout) * layout.pipeline.ranks; }
+// Of the pipeline, and of those that share the batch.
+inline int64_t StageRankOf(const RankLayout& layout, int64_t rank) { return rank / RanksOfStage(layout); }
+inline int64_t DataRankOf(const RankLayout& layout, int64_t rank) {
+  return rank / layout.tensor.ranks % (layout.ranks * layout.replicas);
 }
 
 }  // namespace onnx_mem

@@ -51,20 +51,23 @@ absl::StatusOr<Shared<LocalStep>> Study::Local(const Workload& workload) {
 }
 
 absl::Status Study::AddRanks(const Workload& workload, Analysis& analysis) {
-  constexpr int64_t kMostDrawn = 16;
+  constexpr size_t kMostDrawn = 16;
   const RankLayout& layout = workload.layout;
   const bool pipeline = IsPipeline(layout);
   if (workload.mode != Mode::kTraining || layout.rank || (!IsSharded(layout) && !pipeline)) return absl::OkStatus();
   ASSIGN_OR_RETURN(const Shared<LocalStep> worst, Local(workload));
-  analysis.ranks.push_back({RankName(worst->rank, layout) + ", which needs most", nullptr});
-  const int64_t end = pipeline ? std::min(layout.pipeline.ranks, kMostDrawn) : WorldOf(layout);
-  for (int64_t rank = pipeline ? 0 : end - 1; rank < end; ++rank) {
+  analysis.ranks.push_back({worst->rank, RankName(worst->rank, layout) + ", which needs most", nullptr});
+  std::vector<int64_t> ranks;
+  for (const RankPeak& peak : worst->peaks) ranks.push_back(peak.rank);
+  ranks.resize(std::min(ranks.size(), kMostDrawn));
+  if (!pipeline) ranks.push_back(WorldOf(layout) - 1);
+  for (const int64_t rank : ranks) {
     if (rank == worst->rank) continue;
     Workload other = workload;
     other.layout.rank = rank;
     ASSIGN_OR_RETURN(Analysis drawn, Expected(other));
     RETURN_IF_ERROR(AddAddresses(other, drawn));
-    analysis.ranks.push_back({RankName(rank, layout), std::make_shared<const Analysis>(std::move(drawn))});
+    analysis.ranks.push_back({rank, RankName(rank, layout), std::make_shared<const Analysis>(std::move(drawn))});
   }
   return absl::OkStatus();
 }
@@ -72,7 +75,8 @@ absl::Status Study::AddRanks(const Workload& workload, Analysis& analysis) {
 absl::StatusOr<std::string> Study::WhoseFigures(const Workload& workload) {
   ASSIGN_OR_RETURN(const Shared<LocalStep> step, Local(workload));
   const std::string text = RankText(*step, workload.layout);
-  if (workload.layout.rank || workload.layout.data != DataParallel::kFsdp) return text;
+  const RankLayout& layout = workload.layout;
+  if (layout.rank || layout.data != DataParallel::kFsdp || IsPipeline(layout)) return text;
   Workload least = workload;
   least.layout.rank = WorldOf(workload.layout) - 1;
   ASSIGN_OR_RETURN(const int64_t least_bytes, PeakBytes(least));

@@ -81,18 +81,22 @@ Run RunWith(Run run, const ModulePlan& plan) {
   return run;
 }
 
-absl::StatusOr<Analysis> AnalyzeWith(Study& study, Workload workload, const ModulePlan& plan) {
-  workload.run = RunWith(workload.run, plan);
-  ASSIGN_OR_RETURN(Analysis analysis, study.Ask(workload));
-  RETURN_IF_ERROR(study.AddAddresses(workload, analysis));
+Workload Planned(Workload workload, const ModulePlan& plan) {
+  workload.run = RunWith(std::move(workload.run), plan);
+  return workload;
+}
+
+absl::StatusOr<Analysis> AnalyzeWith(Study& study, const Workload& workload, const ModulePlan& plan) {
+  const Workload planned = Planned(workload, plan);
+  ASSIGN_OR_RETURN(Analysis analysis, study.Ask(planned));
+  RETURN_IF_ERROR(study.AddAddresses(planned, analysis));
   return analysis;
 }
 
 // Bytes alive, step by step: what AnalyzeWith would draw, without its allocator.
 absl::StatusOr<std::vector<int64_t>> CourseWith(Study& study, const Workload& workload, const ModulePlan& plan) {
   if (IsPipeline(workload.layout)) {
-    Workload planned = workload;
-    planned.run = RunWith(planned.run, plan);
+    const Workload planned = Planned(workload, plan);
     ASSIGN_OR_RETURN(const Shared<LocalStep> step, study.Local(planned));
     return TrainingCourse(*step, planned);
   }
@@ -112,8 +116,7 @@ absl::Status AddLargestSize(Study& study, const Workload& workload, const std::s
   if (!part.request.budget_bytes || part.request.budget_line == BudgetLine::kLive) {
     return UsageError("--over wants a budget on the device", {"try: ... --budget 16GiB   # or --gpu NAME"});
   }
-  Workload planned = workload;
-  planned.run = RunWith(planned.run, *chosen);
+  const Workload planned = Planned(workload, *chosen);
   ASSIGN_OR_RETURN(const FittingBatch with, FindLargestBatch(study, planned, *part.request.budget_bytes, axis));
   ASSIGN_OR_RETURN(const FittingBatch without, FindLargestBatch(study, workload, *part.request.budget_bytes, axis));
   part.largest_size = LargestSize{over, with.batch, without.batch};
@@ -124,7 +127,8 @@ MadeFor MadeForOf(const PlanRequest& request, const Workload& workload, const Pl
   return {request.clock.card.name, workload.optimizer.name, request.budget_bytes, request.budget_line, answer.spread};
 }
 
-// What formats that draw every step want of each plan: the analysis with it, and the code that applies it.
+// What formats that draw every step want of each plan: the analysis with it, of the chosen one with its other ranks, and
+// the code that applies it.
 absl::StatusOr<std::vector<PlanPart::Drawn>> DrawPlans(Study& study, const Workload& workload, const PlanAnswer& answer,
                                                        const MadeFor& made_for) {
   std::vector<PlanPart::Drawn> drawn;
@@ -136,6 +140,7 @@ absl::StatusOr<std::vector<PlanPart::Drawn>> DrawPlans(Study& study, const Workl
       continue;
     }
     ASSIGN_OR_RETURN(Analysis analysis, AnalyzeWith(study, workload, plan));
+    if (&plan == Chosen(answer)) RETURN_IF_ERROR(study.AddRanks(Planned(workload, plan), analysis));
     const absl::StatusOr<EmittedCode> code =
         EmitPytorch(*lowered, model->info, answer.baseline, plan, made_for, CodeForm::kAlone);
     drawn.push_back({std::make_shared<const Analysis>(std::move(analysis)), code.ok() ? code->text : ""});
@@ -181,6 +186,7 @@ absl::Status AddHeldAndDrawn(Study& study, const Workload& workload, const Optio
   }
   if (!DrawsSteps(options)) return absl::OkStatus();
   RETURN_IF_ERROR(study.AddAddresses(workload, baseline));
+  RETURN_IF_ERROR(study.AddRanks(workload, baseline));
   ASSIGN_OR_RETURN(part.drawn, DrawPlans(study, workload, part.answer, MadeForOf(part.request, workload, part.answer)));
   part.baseline = std::make_shared<const Analysis>(baseline);
   return absl::OkStatus();

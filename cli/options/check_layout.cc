@@ -48,6 +48,21 @@ absl::Status CheckMoreRanks(const Options& options) {
                     {"way out: onnx-mem MODEL -b N --fsdp 2,4,8"});
 }
 
+// What real processes have shown of stages that share their batch with copies of themselves.
+absl::Status CheckDataInPipeline(const RankLayout& layout) {
+  if (layout.data == DataParallel::kNone) return absl::OkStatus();
+  if (layout.pipeline.stages_per_rank > 1) {
+    return UsageError("--stages-per-rank is worked out without data parallelism",
+                      {"why: torch's schedules of several stages do not reduce the gradients of FSDP by themselves",
+                       "try: ... --schedule 1f1b, without --stages-per-rank"});
+  }
+  if (layout.host || layout.reshard == Reshard::kToSmallerMesh) {
+    return UsageError("--fsdp-offload and --reshard K are not worked out for the stages of a pipeline",
+                      {"try: ... --reshard no, without --fsdp-offload"});
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckPipeline(const Options& options) {
   const RankLayout& layout = options.workload.layout;
   const PipelineLayout& pipeline = layout.pipeline;
@@ -57,9 +72,7 @@ absl::Status CheckPipeline(const Options& options) {
         "--split, --micro-batches, --schedule, --stages-per-rank and --no-return-outputs are about --pipeline",
         {"try: ... --pipeline 4"});
   }
-  if (layout.data != DataParallel::kNone || IsTensorParallel(layout)) {
-    return UsageError("--pipeline together with other strategies is not worked out yet");
-  }
+  RETURN_IF_ERROR(CheckDataInPipeline(layout));
   if (options.workload.run.accumulate > 1) {
     return UsageError("--pipeline and --accumulate: a step of a pipeline has micro-batches already",
                       {"way out: --micro-batches N without --accumulate"});
@@ -93,7 +106,12 @@ absl::Status CheckGlobalBatch(const Options& options) {
 
 // Plans are looked for on one stage at a time.
 absl::Status CheckPlannedPipeline(const Options& options) {
-  const PipelineLayout& pipeline = options.workload.layout.pipeline;
+  const RankLayout& layout = options.workload.layout;
+  const PipelineLayout& pipeline = layout.pipeline;
+  if (layout.data != DataParallel::kNone || IsTensorParallel(layout)) {
+    return UsageError("plans are looked for on the stages of a pipeline alone, not yet together with other strategies",
+                      {"try: onnx-mem MODEL with the same options, and --plan FILE for segments of your own"});
+  }
   if (pipeline.schedule == PipelineSchedule::kInterleavedZeroBubble) {
     return UsageError(
         "--schedule interleaved-zb has no plans: each part of a backward would run a segment's forward again",

@@ -44,7 +44,7 @@ absl::StatusOr<Accountant> AccountantOf(const CutModel& cut, const std::vector<S
   Workload own = cut.workload;
   own.layout.rank = rank;
   own.run = stages[which].run;
-  const auto enact = [pipeline = cut.pipeline, stages, which, layout = own.layout.pipeline, rank](const Run& run) {
+  const auto enact = [pipeline = cut.pipeline, stages, which, layout = own.layout, rank](const Run& run) {
     std::vector<StageRun> all = stages;
     all[which].run = run;
     return EnactRankOfStages(all, layout, rank);
@@ -55,12 +55,12 @@ absl::StatusOr<Accountant> AccountantOf(const CutModel& cut, const std::vector<S
 
 absl::StatusOr<PlannedRank> RankOf(const CutModel& cut, int64_t rank, const std::vector<std::vector<Segment>>& given) {
   const std::vector<StageRun> stages = StagesOfRank(cut, rank);
-  const PipelineLayout& layout = cut.workload.layout.pipeline;
+  const RankLayout& layout = cut.workload.layout;
   PlannedRank planned;
   planned.rank = rank;
   std::vector<std::string> modules;
   for (size_t i = 0; i < stages.size(); ++i) {
-    const int64_t stage = rank + static_cast<int64_t>(i) * layout.ranks;
+    const int64_t stage = rank + static_cast<int64_t>(i) * layout.pipeline.ranks;
     if (stage > 0) modules.push_back(cut.pipeline->split[static_cast<size_t>(stage - 1)]);
     ASSIGN_OR_RETURN(Accountant accountant, AccountantOf(cut, stages, i, rank));
     planned.stages.push_back({stage, std::move(accountant), given[static_cast<size_t>(stage)]});
@@ -79,19 +79,19 @@ absl::StatusOr<PlannedRank> RankOf(const CutModel& cut, int64_t rank, const std:
 // Whose bytes the chosen plan's are, and what each rank has alive with it.
 LocalStep PlannedStep(const std::vector<StageNeed>& stages, const RankLayout& layout) {
   LocalStep step;
-  for (const StageNeed& stage : stages) step.peaks.push_back(stage.with.peak_bytes);
-  const auto worst = std::max_element(step.peaks.begin(), step.peaks.end());
-  step.rank = stages[static_cast<size_t>(worst - step.peaks.begin())].rank;
+  for (const StageNeed& stage : stages) step.peaks.push_back({stage.rank, stage.with.peak_bytes});
+  step.rank = std::max_element(step.peaks.begin(), step.peaks.end(), [](const RankPeak& a, const RankPeak& b) {
+                return a.bytes < b.bytes;
+              })->rank;
   if (layout.rank) step.peaks.clear();
   return step;
 }
 
 // A second run receives nothing: it is inside a stage.
-std::optional<ReceivedBytes> Received(const Enacted& whole, const LocalStep& step, const Workload& workload,
-                                      const PlanRequest& request) {
+std::optional<ReceivedBytes> Received(const LocalStep& step, const Workload& workload, const PlanRequest& request) {
   const absl::StatusOr<Gpu> gpu = FindGpu(request.clock.card.name);
   if (!gpu.ok()) return std::nullopt;
-  const TrafficCost cost = CostOf(TrafficOf(whole, step, workload.run, workload.layout), *gpu);
+  const TrafficCost cost = CostOf(TrafficOf(step, workload.run, workload.layout), *gpu);
   return ReceivedBytes{cost, cost};
 }
 
@@ -127,7 +127,7 @@ absl::StatusOr<PlanAnswer> PlanPipeline(Study& study, const Workload& requested,
   const LocalStep planned = PlannedStep(answer.spread->stages, layout);
   answer.spread->whose = RankText(planned, layout);
   ASSIGN_OR_RETURN(const Shared<LocalStep> step, study.Local(workload));
-  if (answer.chosen) answer.spread->received = Received(*whole, *step, workload, request);
+  if (answer.chosen) answer.spread->received = Received(*step, workload, request);
   answer.diagnostics.insert(answer.diagnostics.begin(), whole->diagnostics.begin(), whole->diagnostics.end());
   ASSIGN_OR_RETURN(Diagnostic note, RankNote(*whole, planned, layout));
   answer.diagnostics.push_back(std::move(note));

@@ -45,7 +45,9 @@ std::vector<Segment> SegmentsOf(const ModulePlan& plan) {
 // Modules of fully_shard but for the root; none where nothing is sharded.
 absl::StatusOr<std::vector<std::string>> UnitsAround(const Enacted& enacted, const RankLayout& layout) {
   if (layout.data != DataParallel::kFsdp) return std::vector<std::string>();
-  ASSIGN_OR_RETURN(const std::vector<FsdpUnit> units, UnitsOf(FactsOf(enacted), layout, /*rank=*/0));
+  const StepFacts facts = FactsOf(enacted);
+  ASSIGN_OR_RETURN(std::vector<std::string> modules, UnitModulesOf(facts, layout));
+  ASSIGN_OR_RETURN(const std::vector<FsdpUnit> units, UnitsOf(facts, std::move(modules), layout));
   return NamesOf(units);
 }
 
@@ -185,8 +187,8 @@ absl::StatusOr<std::optional<ReceivedBytes>> Received(const PlanAnswer& answer, 
   if (chosen == nullptr || !gpu.ok()) return std::optional<ReceivedBytes>();
   ASSIGN_OR_RETURN(const Enacted enacted, card.Enact(SegmentsOf(*chosen)));
   ASSIGN_OR_RETURN(const LocalStep planned, SpreadStep(enacted, workload.run, workload.layout));
-  return ReceivedBytes{CostOf(TrafficOf(card.baseline(), step, workload.run, workload.layout), *gpu),
-                       CostOf(TrafficOf(enacted, planned, workload.run, workload.layout), *gpu)};
+  return ReceivedBytes{CostOf(TrafficOf(step, workload.run, workload.layout), *gpu),
+                       CostOf(TrafficOf(planned, workload.run, workload.layout), *gpu)};
 }
 
 }  // namespace

@@ -369,21 +369,21 @@ def by_hand(net, optimizer):
 
 
 def test_an_average_of_the_model_is_a_copy_of_it():
-    """The update is get_ema_multi_avg_fn's: AveragedModel's own reads a counter, which has no data here."""
+    """AveragedModel reads its counter, whose value is that of the object: its first update is a copy."""
     net, x = nn.Sequential(nn.Linear(64, 128), nn.BatchNorm1d(128), nn.ReLU(), nn.Linear(128, 10)), torch.randn(48, 64)
-    average, update = copy.deepcopy(net), torch.optim.swa_utils.get_ema_multi_avg_fn(0.99)
-    optimizer = adam(net)
+    swa = torch.optim.swa_utils
+    average, optimizer = swa.AveragedModel(net, multi_avg_fn=swa.get_ema_multi_avg_fn(0.99)), adam(net)
 
     def step(x):
         optimizer.zero_grad()
         loss = (out := net(x)).mean()  # noqa: F841  (held to the end)
         loss.backward()
         optimizer.step()
-        update([p.detach() for p in average.parameters()], [p.detach() for p in net.parameters()], 1)
-        for mine, its in zip(average.buffers(), net.buffers(), strict=True):
-            mine.copy_(its)
+        average.update_parameters(net)
     own = onnx_mem.measure(step=step, args=(x,))
-    assert own.peak_bytes == onnx_mem.analyze(net, x, loss="mean", batch=48, ema=True).training.peak_bytes
+    assert average.n_averaged == 0
+    asked = onnx_mem.analyze(net, x, loss="mean", batch=48, ema=True).training
+    assert own.peak_bytes - average.n_averaged.nbytes == asked.peak_bytes
 
 
 def test_the_step_of_measure_written_by_hand_takes_the_same():

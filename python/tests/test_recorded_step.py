@@ -115,7 +115,7 @@ def test_what_a_recorded_step_has_not_is_said(program, tmp_path):
     with pytest.raises(onnx_mem.Error, match="has a record and no graph"):
         onnx_mem.export(step=plain(), args=inputs(), path=tmp_path / "step.onnx")
     alone = onnx_mem.record(step=lambda: torch.zeros(8, device="cuda").sum())
-    with pytest.raises(onnx_mem.Error, match="holds up to batch 1"):
+    with pytest.raises(onnx_mem.Error, match="holds for batch 1 alone"):
         onnx_mem.analyze(alone, batch=2)
     assert onnx_mem.analyze(alone).training.peak_bytes == 36
 

@@ -303,6 +303,30 @@ try {
     assert.match(await page.evaluate(text("#timeline-marks")), /peak of the base/);
   });
 
+  const staged = made("staged_plan.html", "plan", join(models, "gpt2_sdpa.train.ts.op17.onnx"), "-b", "8", "-d", "seq=64",
+                      "--pipeline", "2", "--no-return-outputs", "--budget", "80%", "--iterations", "40");
+  await check("the ranks of a plan are switched between, each beside itself without the plan", staged, {}, async (page) => {
+    const inputs = "[...document.querySelectorAll('#run-switch input')]";
+    const peak = async () => {
+      await page.settle();
+      return page.evaluate(valueText);
+    };
+    assert.match(await page.evaluate(text("#run-switch")), /which needs most[^]*rank \d: stage \d of 2/);
+    const most = await peak();
+    await page.evaluate(inputs + "[1].click()");
+    assert.notEqual(await peak(), most);
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    assert.match(await page.evaluate("location.hash"), /^#run=1$/);
+    await page.evaluate("document.querySelector('.point').dispatchEvent(new Event('click'))");  // no checkpoints
+    assert.equal(await page.evaluate(inputs + ".length"), 2);
+    assert.equal(await page.evaluate(inputs + "[0].checked"), true);
+    await page.evaluate(inputs + "[1].click()");
+    await page.evaluate("location.hash = '#run=1'");
+    await page.settle();
+    assert.match(await page.evaluate("document.getElementById('plan-detail').innerText"), /\(chosen\)/);
+    assert.equal(await page.evaluate(inputs + "[1].checked"), true);
+  });
+
   const fit = made("fit.html", "fit", join(models, "resnet18.train.ts.op17.onnx"), "--gpu", "T4");
   await check("a page without pictures is text alone: no empty section, no script", fit, {}, async (page) => {
     assert.match(await page.evaluate(text("#answer")), /Batch 1 of training needs/);

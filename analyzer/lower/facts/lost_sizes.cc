@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -41,32 +42,58 @@ bool IsVector(std::string_view target) {
 struct KnownSizes {
   std::map<std::string, int64_t> alike, of_slot, of_name;  // the largest, bytes
   std::set<std::string, std::less<>> modules;              // that own one directly
+  int64_t most_of_all = 0;
   int64_t most_of_vector = 0;
   int64_t most_folded = 0;  // of what the exporter can have computed on, and thrown away
+
+  static void Raise(int64_t& bytes, int64_t to) { bytes = std::max(bytes, to); }
+
+  void Add(std::string_view target, const Tensor& tensor) {
+    const int64_t bytes = NumBytes(tensor.shape, tensor.dtype).value_or(0);
+    const auto [module, last] = SplitPath(target);
+    modules.emplace(module);
+    Raise(alike[WithoutNumbers(target)], bytes);
+    Raise(of_slot[SlotOf(target)], bytes);
+    Raise(of_name[std::string(last)], bytes);
+    Raise(most_of_all, bytes);
+    if (tensor.shape.rank() == 1) Raise(most_of_vector, bytes);
+  }
 };
 
-KnownSizes SizesOfKnown(const Graph& graph) {
+// The longest dimension of what the model stores: a vector that scales or shifts a value is no longer.
+int64_t LongestBytes(const Graph& graph) {
+  int64_t longest = 0;
+  for (TensorId id : graph.initializers) {
+    const Tensor& tensor = graph.tensors[id];
+    if (!IsFloating(tensor.dtype)) continue;
+    for (int64_t dim : tensor.shape.dims) longest = std::max(longest, NumBytes(Shape({dim}), tensor.dtype).value_or(0));
+  }
+  return longest;
+}
+
+KnownSizes SizesOfKnown(const Graph& graph, const ShownParameters& shown) {
   // onnxscript/optimizer/_constant_folding.py, DEFAULT_CONSTANT_FOLD_INPUT_SIZE_LIMIT: a node that reads a larger
   // tensor is folded if it is a transpose, and then the result, which is as large, is in the file.
   constexpr int64_t kMostFoldedElements = 8192;
   constexpr int64_t kBytesOfElement = 4;
   KnownSizes sizes;
-  const auto raise = [](int64_t& bytes, int64_t to) { bytes = std::max(bytes, to); };
+  absl::flat_hash_set<TensorId> of_one;
+  for (const auto& [target, id] : shown) {
+    sizes.Add(target, graph.tensors[id]);
+    of_one.insert(id);
+  }
   for (TensorId id : graph.initializers) {
     const Tensor& tensor = graph.tensors[id];
     const SignatureEntry* entry = graph.signature.FindTarget(tensor.name);
-    const bool is_parameter = entry != nullptr && entry->kind == SignatureKind::kParameter;
-    if (!is_parameter && (entry != nullptr || !IsFoldedTensor(tensor))) continue;
+    if (entry != nullptr && entry->kind == SignatureKind::kParameter) sizes.Add(entry->target, tensor);
+    if (entry != nullptr || of_one.contains(id) || !IsFoldedTensor(tensor)) continue;
+    // What forward computed of parameters and the exporter stored is as large as they are, but where it picks or adds.
     const int64_t bytes = NumBytes(tensor.shape, tensor.dtype).value_or(0);
-    raise(sizes.most_folded, bytes);
-    if (!is_parameter) continue;
-    const auto [module, last] = SplitPath(entry->target);
-    sizes.modules.emplace(module);
-    raise(sizes.alike[WithoutNumbers(entry->target)], bytes);
-    raise(sizes.of_slot[SlotOf(entry->target)], bytes);
-    raise(sizes.of_name[std::string(last)], bytes);
-    if (tensor.shape.rank() == 1) raise(sizes.most_of_vector, bytes);
+    KnownSizes::Raise(sizes.most_folded, bytes);
+    if (tensor.shape.rank() == 1) KnownSizes::Raise(sizes.most_of_vector, bytes);
   }
+  if (sizes.most_folded == 0) sizes.most_folded = sizes.most_of_all;
+  if (sizes.most_of_vector == 0) sizes.most_of_vector = LongestBytes(graph);
   sizes.most_folded = std::min(sizes.most_folded, kMostFoldedElements * kBytesOfElement);
   return sizes;
 }
@@ -92,8 +119,8 @@ int64_t ChannelsOf(const Graph& graph, const Node& node) {
   return weight.dims[IntAttribute(node, "transB", 0) != 0 ? 0 : 1];
 }
 
-int64_t MostBytesOf(const Graph& graph, const std::vector<std::string>& unknown) {
-  const KnownSizes sizes = SizesOfKnown(graph);
+int64_t MostBytesOf(const Graph& graph, const std::vector<std::string>& unknown, const ShownParameters& shown) {
+  const KnownSizes sizes = SizesOfKnown(graph, shown);
   const auto find = [](const std::map<std::string, int64_t>& of, const std::string& name) {
     const auto known = of.find(name);
     return known == of.end() ? int64_t{0} : known->second;

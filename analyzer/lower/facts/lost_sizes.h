@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "analyzer/graph/graph.h"
 
 namespace onnx_mem {
@@ -21,8 +22,12 @@ bool IsFoldedTensor(const Tensor& tensor);
 // Channels that a layer gives, from its weight; 0 where that is unknown.
 int64_t ChannelsOf(const Graph& graph, const Node& node);
 
+// Parameters that are not in the file, by name, and of each what the exporter computed of it alone: its transpose, which
+// is as large.
+using ShownParameters = absl::flat_hash_map<std::string, TensorId>;
+
 // The most bytes that the parameters of these names take together; LostTensors::unknown_bytes says by which rule.
-int64_t MostBytesOf(const Graph& graph, const std::vector<std::string>& unknown);
+int64_t MostBytesOf(const Graph& graph, const std::vector<std::string>& unknown, const ShownParameters& shown);
 
 }  // namespace onnx_mem
 

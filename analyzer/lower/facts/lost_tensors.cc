@@ -60,7 +60,7 @@ class Finder {
       lost.unknown = Unknown(SignatureKind::kParameter);
       lost.unread_buffers = Unknown(SignatureKind::kBuffer);
       std::erase_if(lost.unread_buffers, IsStatistic);
-      lost.unknown_bytes = MostBytesOf(graph_, lost.unknown);
+      lost.unknown_bytes = MostBytesOf(graph_, lost.unknown, copies_);
     }
     if (lost.merged + lost.biases > 0 || joins_) {
       LinkTensors(graph_);
@@ -283,7 +283,7 @@ class Finder {
   std::map<std::string, size_t> places_;      // in calls_, by the result's name
   absl::flat_hash_set<std::string> present_;  // names of the signature that the file or this pass has
   absl::flat_hash_map<std::string, TensorId> restored_;
-  absl::flat_hash_map<std::string, TensorId> copies_;  // what the exporter computed of a parameter
+  ShownParameters copies_;
   absl::flat_hash_set<TensorId> owned_;                // the tensors of copies_ that the file has
   bool joins_ = false;
 };

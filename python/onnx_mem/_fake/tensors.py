@@ -24,12 +24,14 @@ from .kernels import register
 from .numbers import FakeMode, known, tell_example
 from .packed import held_by_packed, pack, packed_kernels
 from .recurrent import RECURRENT, recurrent
+from .wrapped import is_wrapper, parts_of, wrapped_again, wrapped_kernels, wrapped_parameters
 
 T = TypeVar("T")
 
 DEVICE = "cuda"
 CAPABILITY = (8, 0)                 # what code that asks for it gets
 _PLAIN_TYPES = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, FakeTensor)
+_AN_INPUT = "an input"
 _WRAPPERS = ("DataParallel", "DistributedDataParallel", "FullyShardedDataParallel", "FSDPModule")
 
 
@@ -47,6 +49,7 @@ def fake_cuda(default_device: bool = False) -> Iterator[None]:
             stack.enter_context(torch.device(DEVICE))
         stack.enter_context(GpuAttention())
         stack.enter_context(packed_kernels())
+        stack.enter_context(wrapped_kernels())
         patch(stack, torch.nn.functional, "scaled_dot_product_attention", attention)
         patch(stack, torch.nn.init, "trunc_normal_", lambda t, *a, **k: t)   # reads data: impossible on fake tensors
         stack.enter_context(torch.compiler.set_stance("force_eager"))        # compiled modules: as if not compiled
@@ -171,8 +174,8 @@ def refuse_what_is_not_plain(model: torch.nn.Module, inputs: Any) -> list[str]:
     """Raises CannotRecord for models that have no eager program of their own; gives notes on what is recorded
     otherwise.
 
-    Refused by type name: tensor subclasses, uninitialized (lazy) parameters, scripted modules, parallel wrappers,
-    sparse gradients."""
+    Refused by type name: tensor subclasses that do not say what they wrap or that are trained, uninitialized (lazy)
+    parameters, scripted modules, parallel wrappers, sparse gradients."""
     notes = []
     for path, module in model.named_modules():
         kind = type(module).__name__
@@ -189,10 +192,15 @@ def refuse_what_is_not_plain(model: torch.nn.Module, inputs: Any) -> list[str]:
             raise CannotRecord("sparse=True gives sparse gradients, whose size depends on the data",
                                module=path or kind)
     named = list(model.named_parameters()) + list(model.named_buffers())
-    named += [("an input", t) for t in tree_leaves(inputs) if isinstance(t, torch.Tensor)]
+    named += [(_AN_INPUT, t) for t in tree_leaves(inputs) if isinstance(t, torch.Tensor)]
     for name, t in named:
         if isinstance(t, torch.nn.parameter.UninitializedTensorMixin):
             raise CannotRecord(f"'{name}' has no shape yet (a lazy module); run the model once first")
+        if is_wrapper(t) and name != _AN_INPUT:
+            if t.requires_grad:
+                raise CannotRecord(f"'{name}' is a {type(t).__module__}.{type(t).__name__} that is trained; frozen "
+                                   "ones alone are recorded: requires_grad_(False)")
+            continue
         if type(t) not in _PLAIN_TYPES and not (isinstance(t, torch.nn.Parameter) and isinstance(t.data, _PLAIN_TYPES)
                                                 and type(t.data) in _PLAIN_TYPES):
             raise CannotRecord(f"'{name}' is a {type(t).__module__}.{type(t).__name__}; tensor subclasses are not "
@@ -221,7 +229,13 @@ def weightless(model: torch.nn.Module, device: str = DEVICE, dtype: torch.dtype 
     if dtype is None and any(isinstance(t, FakeTensor) and t.device.type == device for t in model.parameters()):
         return model
     memo: dict[int, object] = {}
-    tensors = [*model.parameters(), *model.buffers(), *held_by_packed(model)]
+    wrapped = wrapped_parameters(model)
+    if wrapped and dtype is not None:
+        name, kind = next((name, type(t).__name__) for name, t in wrapped.items())
+        raise CannotRecord(f"'{name}' is a {kind}, which has a type of its own: record the model in that precision "
+                           "alone")
+    tensors = [part for t in [*model.parameters(), *model.buffers()] for _, part in parts_of(t)]
+    tensors += held_by_packed(model)
     for m in model.modules():
         own = {k: v for k, v in m.__dict__.items() if k not in ("_parameters", "_buffers", "_modules")}
         tensors += [t for t in tree_leaves(own) if isinstance(t, torch.Tensor)]
@@ -229,6 +243,7 @@ def weightless(model: torch.nn.Module, device: str = DEVICE, dtype: torch.dtype 
     moved = {id(t) for t in [*model.parameters(), *model.buffers()] if dtype is not None and t.is_floating_point()}
     memo.update(without_data(tensors, device, dtype, moved))
     pack(model, memo)
+    memo.update({id(t): wrapped_again(t, memo) for t in wrapped.values()})
     memo["keep"] = tensors                     # deepcopy keys by id: the originals must outlive it
     return copy.deepcopy(model, memo)
 

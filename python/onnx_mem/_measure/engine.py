@@ -16,9 +16,9 @@ import torch
 import torch._prims_common
 import torch.utils.checkpoint
 from torch.autograd.function import BackwardCFunction, FunctionCtx
-from torch.utils._pytree import tree_leaves
 
 from .._fake.tensors import patch
+from .._fake.wrapped import plain_leaves
 from ..errors import Error
 
 _LAST = -(1 << 62)
@@ -50,7 +50,7 @@ class _Holder:
 
     def tensors(self) -> list[torch.Tensor]:
         """Those that are kept."""
-        return [t for t in tree_leaves(self.kept) if isinstance(t, torch.Tensor)]
+        return plain_leaves(self.kept)
 
     def empty(self) -> None:
         self.kept = self.unpack = None

@@ -13,6 +13,7 @@ import torch
 from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensor
 from torch.utils._pytree import tree_leaves
 
+from .._fake.wrapped import are_wrappers
 from ..errors import Error
 from .measured import Moment
 from .storages import StorageTracker
@@ -143,6 +144,8 @@ class LifeTracker(StorageTracker):
         self._gone[number] = len(self.ops)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
+        if are_wrappers(types):
+            return NotImplemented
         self.before_each()
         line = _line()
         if func is aten._local_scalar_dense.default:

@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 
 import torch
 
+from .._fake.numbers import tell_example
 from .._fake.packed import beside_packed, codes_of_packed
 from .._fake.tensors import refuse_what_is_not_plain, without_data
+from .._fake.wrapped import is_wrapper, parts_of
 from ..errors import Error
 
 _LIBRARIES = tuple({sysconfig.get_paths()[x] for x in ("stdlib", "purelib", "platlib")})
@@ -64,7 +66,9 @@ class Reach:
             todo += reversed(list(self._parts(x, label)))
 
     def _parts(self, x: Any, label: str) -> Iterator[tuple[object, str]]:
-        if isinstance(x, torch.Tensor):
+        if is_wrapper(x):                                    # its parts lose their data, in place
+            yield from ((part, name) for name, part in parts_of(x, label))
+        elif isinstance(x, torch.Tensor):
             self.tensors[id(x)] = x
             self._labels[id(x)] = label
             if "SCB" in vars(x):                             # scales and codes of a packed weight
@@ -149,6 +153,8 @@ class Reach:
         tensors = [t for t in self.tensors.values() if t.grad_fn is None]
         fakes, named = without_data(tensors), self.names()
         for t in tensors:
+            if t.dim() == 0 and id(t) in named:                # counters: which path a call takes
+                tell_example(fakes[id(t)], t)
             own, fake = dict(t.__dict__), fakes[id(t)]
             _swap(t, fake, {**own, **fake.__dict__})
             (self._swapped if id(t) in named else self._loose).append((t, fake, own))
@@ -176,7 +182,8 @@ class Reach:
         for label, module in self.modules.items():
             before = f"{label}." if len(self.modules) > 1 else ""
             for name, p in module.named_parameters(remove_duplicate=True):
-                found.setdefault(id(p), ("param", before + name))
+                for part_name, part in parts_of(p, before + name):
+                    found.setdefault(id(part), ("param", part_name))
             for name, b in [*module.named_buffers(), *beside_packed(module).items()]:
                 found.setdefault(id(b), ("buffer", before + name))
             for name, t in codes_of_packed(module):

@@ -8,6 +8,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from .._fake.wrapped import are_wrappers, is_wrapper, parts_of
 from .measured import Moment
 
 aten = torch.ops.aten
@@ -72,7 +73,11 @@ class StorageTracker(TorchDispatchMode):
         self._node, self._node_name = self._node + 1, name
 
     def see(self, t: torch.Tensor, category: str | None = None) -> _Seen | None:
-        """Notes the storage of `t`, at its birth where it is new."""
+        """Notes the storage of `t`, at its birth where it is new. One that wraps others has none: None, theirs are."""
+        if is_wrapper(t):
+            for _, part in parts_of(t):
+                self.see(part, category)
+            return None
         try:
             storage = t.untyped_storage()
         except NotImplementedError:
@@ -121,6 +126,8 @@ class StorageTracker(TorchDispatchMode):
             self.live -= self.seen[number].bytes
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
+        if are_wrappers(types):
+            return NotImplemented                  # its own code runs, on the tensors that it wraps
         if self.phase == "backward" and (there := _in_place(func, self._node_name)) and self._is_of_this_node(args[0]):
             func = there
         self.op = str(func).removeprefix("aten.")

@@ -20,6 +20,7 @@ from .._fake.inputs import input_names
 from .._fake.packed import beside_packed
 from .._fake.precision import autocast
 from .._fake.tensors import patch, refuse_what_is_strange
+from .._fake.wrapped import are_wrappers, is_wrapper, parts_of
 from ..errors import CannotRecord
 from .spans import watch_spans
 
@@ -31,10 +32,10 @@ _REFUSED = {"resize_", "resize_as_", "set_", "_resize_output_"}
 class _Packed:
     """What autograd gets to keep in place of a tensor. `tensor` only while an autograd.Function's backward is
     awaited."""
-    __slots__ = ("value", "tensor")
+    __slots__ = ("values", "tensor")
 
-    def __init__(self, value: Any, tensor: torch.Tensor | None = None) -> None:
-        self.value, self.tensor = value, tensor
+    def __init__(self, values: list[int], tensor: torch.Tensor | None = None) -> None:
+        self.values, self.tensor = values, tensor
 
 
 class Observer(TorchDispatchMode):
@@ -210,6 +211,9 @@ class Observer(TorchDispatchMode):
         kwargs = kwargs or {}
         if func.namespace == "prim" or self.quiet:
             return func(*args, **kwargs)
+        if are_wrappers(types):
+            self._refuse_differentiated(func, args, kwargs)
+            return NotImplemented                   # its own code runs, on the tensors that it wraps
         refuse_what_is_strange(types)
         if self.pending is not None:
             self.pending.before_next_line()
@@ -231,13 +235,22 @@ class Observer(TorchDispatchMode):
         self.note_op(name, *encoded, out)
         return out
 
+    def _refuse_differentiated(self, func: Any, args: Any, kwargs: Any) -> None:
+        """Raises CannotRecord where autograd differentiates an operator on a tensor that wraps others: what it saves
+        is of that operator, not of those which run on what is wrapped."""
+        if self.pending is None and torch.is_grad_enabled() and any(
+                t.requires_grad for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)):
+            kind = next(type(t).__name__ for t in tree_leaves((args, kwargs)) if is_wrapper(t))
+            raise CannotRecord(f"autograd differentiates {func} of a {kind}; this is not recorded")
+
     def pack(self, t: torch.Tensor) -> _Packed:
         """What autograd keeps instead of `t`."""
-        value = None
-        if t.untyped_storage()._cdata in self._storage_of:
-            self.saved_storages.add(self.storage(t))
-            value = self.known(t)
-        packed = _Packed(value, t if self.pending is not None else None)
+        values = []
+        for _, part in parts_of(t):
+            if part.untyped_storage()._cdata in self._storage_of:
+                self.saved_storages.add(self.storage(part))
+                values += [v for v in [self.known(part)] if v is not None]
+        packed = _Packed(values, t if self.pending is not None else None)
         if self.pending is not None:
             self.pending.packed.append(packed)
         return packed
@@ -259,11 +272,12 @@ def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
     o = Observer()
     names: dict[int, int] = {}
     for name, p in model.named_parameters(remove_duplicate=False):
-        if id(p) not in names:
-            names[id(p)] = o.new(p, "param", name)
-            o.values[names[id(p)]].update(trained=p.requires_grad, tied=[])
-        else:
-            o.values[names[id(p)]]["tied"].append(name)
+        for part_name, part in parts_of(p, name):
+            if id(part) not in names:
+                names[id(part)] = o.new(part, "param", part_name)
+                o.values[names[id(part)]].update(trained=p.requires_grad, tied=[])
+            else:
+                o.values[names[id(part)]]["tied"].append(part_name)
     for name, b in [*model.named_buffers(remove_duplicate=False), *beside_packed(model).items()]:
         if id(b) not in names:
             names[id(b)] = o.new(b, "buffer", name)
@@ -281,7 +295,7 @@ def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
             handles.append(m.register_forward_hook(lambda m, a, r: _module_event(o, ("ret",)), always_call=True))
     for t in _attributes(model):
         o.attribute(t)
-    tensors = t = p = b = None                       # what forward replaces dies where it does
+    tensors = t = p = b = part = None                       # what forward replaces dies where it does
     casts = contextlib.ExitStack()               # the loss is under autocast too: what it keeps outlives forward
     gc.collect()
     gc.disable()

@@ -13,10 +13,10 @@ from typing import Any
 import torch
 import torch.utils.checkpoint
 from torch.autograd.function import Function, FunctionCtx
-from torch.utils._pytree import tree_leaves
 
 from .._fake.recurrent import RECURRENT, recurrent
 from .._fake.tensors import patch
+from .._fake.wrapped import plain_leaves
 from ..errors import CannotRecord
 
 
@@ -47,8 +47,8 @@ class FunctionSpan:
             self.let_go()
             return
         packed = [s.data for s in (ctx._raw_saved_tensors or ())]
-        saved = [p.value for p in packed if p is not None and p.value is not None]
-        attributes = [t for t in tree_leaves(dict(ctx.__dict__)) if isinstance(t, torch.Tensor)]
+        saved = [v for p in packed if p is not None for v in p.values]
+        attributes = plain_leaves(dict(ctx.__dict__))
         held = [v for v in dict.fromkeys(o.known(t) for t in attributes) if v is not None and v not in saved]
         del attributes
         o.events.append(("endfunction", saved, held))
@@ -156,9 +156,8 @@ def _watched_forward(observer: Any, cls: Any, forward: Any) -> Any:
         observer.events.append(("function", span.name))
         observer.pending = span
         span.ctx, span.inputs = ctx, args[1:] if with_ctx else args
-        for t in tree_leaves(span.inputs):
-            if isinstance(t, torch.Tensor):
-                observer.value(t)                                        # what comes in is known before the span
+        for t in plain_leaves(span.inputs):
+            observer.value(t)                                            # what comes in is known before the span
         out = forward(*args, **kwargs)
         span.outputs = out if isinstance(out, tuple) else (out,)
         span.returned = True
@@ -193,7 +192,7 @@ def _checkpoint(observer: Any, function: Any, args: Any, kwargs: dict[str, Any],
     reentrant = use_reentrant is None or bool(use_reentrant)
     observer.note_grad_mode()
     held = args if reentrant else (args, kwargs, _closure(function))     # a reentrant one has a node, of its arguments
-    values = [observer.value(t) for t in tree_leaves(held) if isinstance(t, torch.Tensor)]
+    values = [observer.value(t) for t in plain_leaves(held)]
     observer.events.append(("checkpoint", reentrant, list(dict.fromkeys(values))))
     out = function(*args, **kwargs)
     if observer.pending is not None:

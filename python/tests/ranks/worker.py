@@ -9,6 +9,7 @@ import hashlib
 import pathlib
 import sys
 import weakref
+from collections import OrderedDict
 from typing import Any
 
 import torch
@@ -90,43 +91,52 @@ class Live(TorchDispatchMode):
         return out
 
 
-def shard(m: nn.Module, mesh: Any, dtype: torch.dtype | None = None) -> nn.Module:
+def shard(m: nn.Module, mesh: Any, dtype: torch.dtype | None = None, **more: Any) -> nn.Module:
     from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
     policy = MixedPrecisionPolicy(param_dtype=dtype)
-    for block in (m[1], m[2], m[3]):  # type: ignore[index]
-        fully_shard(block, mesh=mesh, mp_policy=policy)
-    return fully_shard(m, mesh=mesh, mp_policy=policy)
+    for block in m.children():
+        if isinstance(block, Block):
+            fully_shard(block, mesh=mesh, mp_policy=policy, **more)
+    return fully_shard(m, mesh=mesh, mp_policy=policy, **more)
 
 
 def split(m: nn.Module, mesh: Any) -> nn.Module:
     from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
-    plan = {f"{b}.{layer}": style for b in (1, 2, 3)
+    plan = {f"{b}.{layer}": style for b, block in m.named_children() if isinstance(block, Block)
             for layer, style in (("f1", ColwiseParallel()), ("f2", RowwiseParallel()))}
     return parallelize_module(m, mesh, plan)
 
 
-def spread(name: str, m: nn.Module, world: int) -> tuple[nn.Module, Any]:
-    """The model as the configuration has it, and what makes its optimizer."""
-    from torch.distributed.device_mesh import init_device_mesh
+def spread(name: str, m: nn.Module, mesh: Any) -> tuple[nn.Module, Any]:
+    """The model as the configuration has it, on its mesh, and what makes its optimizer."""
     from torch.distributed.optim import ZeroRedundancyOptimizer
     from torch.nn.parallel import DistributedDataParallel
     adam = lambda ps: torch.optim.Adam(ps, foreach=True)  # noqa: E731
-    if name == "ddp-view":
-        return DistributedDataParallel(m, gradient_as_bucket_view=True), adam
+    group = mesh.get_group() if name.startswith(("ddp", "zero1")) else None
+    if name in ("ddp", "ddp-view"):
+        return DistributedDataParallel(m, process_group=group, gradient_as_bucket_view=name == "ddp-view"), adam
     if name == "zero1":
         def zero(ps: Any) -> Any:
-            return ZeroRedundancyOptimizer(ps, optimizer_class=torch.optim.Adam, foreach=True)
-        return DistributedDataParallel(m), zero
-    if name == "ddp":
-        return DistributedDataParallel(m), adam
-    if name in ("fsdp", "fsdp-bf16"):
-        mesh = init_device_mesh("cpu", (world,))
+            return ZeroRedundancyOptimizer(ps, optimizer_class=torch.optim.Adam, process_group=group, foreach=True)
+        return DistributedDataParallel(m, process_group=group), zero
+    if name in ("fsdp", "fsdp-bf16", "hsdp"):
         return shard(m, mesh, torch.bfloat16 if name == "fsdp-bf16" else None), adam
-    if name == "hsdp":
-        return shard(m, init_device_mesh("cpu", (2, world // 2), mesh_dim_names=("copies", "shards"))), adam
-    mesh = init_device_mesh("cpu", (world // 2, 2), mesh_dim_names=("data", "tensor"))
+    if name == "fsdp-kept":
+        return shard(m, mesh, reshard_after_forward=False), adam
     m = split(m, mesh["tensor"])
     return (shard(m, mesh["data"]) if name == "fsdp-tp" else m), adam
+
+
+def mesh_of(name: str, world: int, stages: int) -> Any:
+    """(Of the stages, of the ranks of one.) A model that is not cut is one stage."""
+    from torch.distributed.device_mesh import init_device_mesh
+    each = world // stages
+    shapes = {"hsdp": {"copies": 2, "shards": each // 2}, "tp": {"data": each // 2, "tensor": 2},
+              "fsdp-tp": {"data": each // 2, "tensor": 2}}
+    own = shapes.get(name, {"data": each})
+    shape = {"stages": stages, **own} if stages > 1 else own
+    mesh = init_device_mesh("cpu", tuple(shape.values()), mesh_dim_names=tuple(shape))
+    return (mesh["stages"], mesh[tuple(own)]) if stages > 1 else (None, mesh)
 
 
 def set_up_by(code: str, m: nn.Module) -> tuple[nn.Module, Any]:
@@ -138,11 +148,34 @@ def set_up_by(code: str, m: nn.Module) -> tuple[nn.Module, Any]:
 SPLITS = {"pipeline": ["2"], "interleaved": ["1", "2", "3"]}  # of two ranks
 
 
+def groups_of(m: nn.Module) -> list[dict[str, Any]]:
+    """Of an optimizer: foreach refuses lists that mix DTensors and tensors."""
+    groups: dict[bool, list[nn.Parameter]] = {}
+    for p in m.parameters():
+        groups.setdefault(hasattr(p, "_local_tensor"), []).append(p)
+    return [{"params": ps} for ps in groups.values()]
+
+
+def spread_stage(name: str, world: int, loss: Any) -> tuple[Any, Any]:
+    """The same for one of two stages, whose ranks share the batch or its tensors."""
+    from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
+    stages, own = mesh_of(name, world, 2)
+    number = stages.get_local_rank()
+    begin = int(SPLITS["pipeline"][0])
+    part = [pair for i, pair in enumerate(model().named_children()) if (i >= begin) == (number == 1)]
+    wrapped, optimizer_of = spread(name.removesuffix("-gpipe"), nn.Sequential(OrderedDict(part)), own)
+    stage = PipelineStage(wrapped, number, 2, torch.device("cpu"), group=stages.get_group())
+    schedule = ScheduleGPipe if name.endswith("-gpipe") else Schedule1F1B
+    return schedule(stage, n_microbatches=MICRO_BATCHES, loss_fn=loss), optimizer_of(groups_of(wrapped))
+
+
 def stage_by(name: str, code: str | None, m: nn.Module, x: torch.Tensor) -> tuple[Any, Any]:
     """This rank's schedule and optimizer; other stages are gone with what is not returned."""
     from torch.distributed.pipelining import Schedule1F1B, ScheduleInterleaved1F1B, SplitPoint, pipeline
     loss = lambda y, t: nn.functional.cross_entropy(y.flatten(0, 1), t.flatten())  # noqa: E731
     part = x[:len(x) // MICRO_BATCHES]
+    if name.startswith("pipeline-"):
+        return spread_stage(name.removeprefix("pipeline-"), dist.get_world_size(), loss)
     if code is not None:
         scope: dict[str, Any] = {}
         exec(compile(pathlib.Path(code).read_text(), code, "exec"), scope)
@@ -159,17 +192,17 @@ def stage_by(name: str, code: str | None, m: nn.Module, x: torch.Tensor) -> tupl
 
 def run_stages(name: str, code: str | None) -> tuple[int, str]:
     torch.manual_seed(0)
-    x = torch.arange(BATCH[name] * TOKENS).reshape(-1, TOKENS) % VOCABULARY
+    x = torch.arange(BATCH.get(name, 32) * TOKENS).reshape(-1, TOKENS) % VOCABULARY
     target = (x + 1) % VOCABULARY
     schedule, optimizer = stage_by(name, code, model(), x)
     with Live() as live:
-        first = dist.get_rank() == 0
-        live.see([*optimizer.param_groups[0]["params"], x if first else target])
+        first = dist.get_rank() < dist.get_world_size() // 2
+        live.see([*(p for group in optimizer.param_groups for p in group["params"]), x if first else target])
         for _ in range(2):
             optimizer.zero_grad()
             live.peak = 0
             losses: list[torch.Tensor] = []
-            more = {"return_outputs": name == "pipeline", "losses": losses}
+            more = {"return_outputs": not name.startswith("plan-"), "losses": losses}
             schedule.step(x, **more) if first else schedule.step(target=target, **more)
             optimizer.step()
         stages = schedule._stages if name.endswith("interleaved") else [schedule._stage]
@@ -190,11 +223,9 @@ def run(name: str, world: int, code: str | None) -> tuple[int, str]:
         if code is not None:
             wrapped, optimizer = set_up_by(code, m)
         else:
-            wrapped, optimizer_of = spread(name.removeprefix("plan-"), m, world)
-            groups: dict[bool, list[nn.Parameter]] = {}
-            for p in wrapped.parameters():
-                groups.setdefault(hasattr(p, "_local_tensor"), []).append(p)
-            optimizer = optimizer_of([{"params": ps} for ps in groups.values()])
+            layout = name.removeprefix("plan-")
+            wrapped, optimizer_of = spread(layout, m, mesh_of(layout, world, 1)[1])
+            optimizer = optimizer_of(groups_of(wrapped))
         x = torch.zeros(BATCH.get(name, 4), TOKENS, dtype=torch.int64)
         target = torch.zeros(x.numel(), dtype=torch.int64)
         if name.startswith("plan-"):  # whose gradients are compared
@@ -215,7 +246,7 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     dist.init_process_group("gloo", store=dist.FileStore(store, world), rank=rank, world_size=world)
     given = sys.argv[5] if len(sys.argv) > 5 else None
-    staged = configuration.endswith(("pipeline", "interleaved"))
+    staged = configuration.startswith("pipeline") or configuration.endswith(("pipeline", "interleaved"))
     peak, digest = run_stages(configuration, given) if staged else run(configuration, world, given)
     print(f"peak {peak} gradients {digest}", flush=True)
     dist.barrier()

@@ -229,7 +229,7 @@ std::string TrafficText(const RankLayout& layout, int64_t accumulate = 1) {
   const Enacted e = TwoLayers();
   Run run;
   run.accumulate = accumulate;
-  return absl::StrJoin(TrafficOf(e, SpreadOrDie(e, layout, accumulate), run, layout), ", ",
+  return absl::StrJoin(TrafficOf(SpreadOrDie(e, layout, accumulate), run, layout), ", ",
                        [](std::string* out, const Traffic& each) {
                          const std::string_view name = NameOf(each.exchange);
                          absl::StrAppend(out, std::string(name), " ", each.bytes);

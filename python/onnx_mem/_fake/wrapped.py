@@ -1,0 +1,79 @@
+"""Tensor subclasses that wrap plain tensors and say so (`__tensor_flatten__`), as torchao's quantized weights do: what
+they are made of. Their own code runs; what it runs on plain tensors is what is seen."""
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+from torch.utils._pytree import tree_leaves
+
+
+def is_wrapper(t: object) -> bool:
+    """Whether `t` is such a tensor, and none of PyTorch's own: a DTensor means more than its parts."""
+    return isinstance(t, torch.Tensor) and is_traceable_wrapper_subclass(t) and _is_foreign(type(t))
+
+
+def are_wrappers(kinds: Any) -> bool:
+    """Whether one of these classes is such a class."""
+    return any(hasattr(c, "__tensor_flatten__") and _is_foreign(c) for c in kinds)
+
+
+def _is_foreign(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] != "torch"
+
+
+def parts_of(t: torch.Tensor, name: str = "") -> Iterator[tuple[str, torch.Tensor]]:
+    """The plain tensors in `t`, each by `name` and its attribute; `t` itself where it is plain."""
+    if not is_wrapper(t):
+        yield name, t
+        return
+    for attribute in t.__tensor_flatten__()[0]:
+        yield from parts_of(getattr(t, attribute), f"{name}.{attribute}")
+
+
+def plain_leaves(tree: Any) -> list[torch.Tensor]:
+    """The tensors of a tree, those that wrap others taken apart."""
+    return [part for t in tree_leaves(tree) if isinstance(t, torch.Tensor) for _, part in parts_of(t)]
+
+
+def wrapped_parameters(model: torch.nn.Module) -> dict[str, torch.nn.Parameter]:
+    """Parameters and buffers that are such tensors, by name."""
+    return {name: t for name, t in [*model.named_parameters(), *model.named_buffers()] if is_wrapper(t)}
+
+
+def wrapped_again(t: torch.Tensor, memo: dict[int, Any]) -> torch.Tensor:
+    """A tensor like `t` around the copies of its parts, which `memo` has by id of the original."""
+    def copy(t: torch.Tensor) -> torch.Tensor:
+        if not is_wrapper(t):
+            return memo[id(t)]
+        attributes, context = t.__tensor_flatten__()
+        inner = {a: copy(getattr(t, a)) for a in attributes}
+        return type(t).__tensor_unflatten__(inner, context, t.shape, t.stride())
+    made = copy(t)
+    return torch.nn.Parameter(made, requires_grad=False) if isinstance(t, torch.nn.Parameter) else made
+
+
+def _int_mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """torchao/kernel/intmm.py, safe_int_mm: what it runs on a card, where tensors have data."""
+    if any(n == 0 or n % 8 for n in (a.shape[1], b.shape[1])):
+        return torch.matmul(a.cpu().to(torch.int32), b.cpu().to(torch.int32)).to(a.device)
+    return torch._int_mm(a if a.shape[0] % 8 == 0 else a.contiguous(), b.contiguous())
+
+
+@contextlib.contextmanager
+def wrapped_kernels() -> Iterator[None]:
+    """The library's products of integers allocate inside what they would on a card."""
+    library = sys.modules.get("torchao.kernel.intmm")
+    was = getattr(library, "safe_int_mm", None)
+    if was is None:
+        yield
+        return
+    library.safe_int_mm = _int_mm
+    try:
+        yield
+    finally:
+        library.safe_int_mm = was
