@@ -79,3 +79,35 @@ def test_gradients_of_parameters_are_made_inside():
         trained = sum(p.grad.numel() * 4 for p in model.parameters() if p.grad is not None)
         took = onnx_mem.measure(model, torch.randn(2, 9, 16), loss="mean", optimizer="momentum")
         assert took.breakdown["optimizer_state"] == trained
+
+
+class RunAgain(torch.autograd.Function):
+    """Runs forward again in backward, as reversible networks do, and hands the engine a tensor or a tuple of one."""
+
+    @staticmethod
+    def forward(ctx, x, layer, alone):
+        ctx.kept, ctx.layer, ctx.alone = x.detach(), layer, alone
+        return layer(ctx.kept)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        with torch.enable_grad():
+            x = ctx.kept.requires_grad_()
+            out = ctx.layer(x)
+            torch.autograd.backward(*((out, gradient) if ctx.alone else ((out,), (gradient,))))
+        return x.grad, None, None
+
+
+class Reversible(nn.Module):
+    def __init__(self, alone):
+        super().__init__()
+        self.stem, self.block, self.alone = nn.Linear(16, 32), Block(), alone
+
+    def forward(self, x):
+        return RunAgain.apply(self.stem(x), self.block, self.alone)
+
+
+def test_an_engine_inside_takes_a_tensor_that_is_in_no_tuple():
+    x = torch.randn(2, 9, 16)
+    one, tuple_of_one = (onnx_mem.measure(Reversible(alone), x, loss="mean", batch=7) for alone in (True, False))
+    assert one.peak_bytes == tuple_of_one.peak_bytes

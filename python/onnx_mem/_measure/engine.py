@@ -147,6 +147,8 @@ class Engine:
             self._run([(loss.grad_fn, loss.output_nr, ones)])
 
     def _inside(self, tensors: Any, grad_tensors: Any = None, **_: Any) -> None:
+        if isinstance(tensors, torch.Tensor):
+            tensors, grad_tensors = (tensors,), (grad_tensors,)
         with torch.no_grad():
             self._run([(t.grad_fn, t.output_nr, g) for t, g in zip(tensors, grad_tensors, strict=False)])
 
