@@ -245,3 +245,22 @@ def test_what_a_call_leaves_behind_goes_where_it_is_replaced():
     left = [line.split()[0] for line in lines if " const " in line]
     assert len(left) == 6                                           # three tensors in each program
     assert all(any(" drop " in x and v in x.split(" drop ")[1].split() for x in lines) for v in left)
+
+
+@pytest.mark.parametrize("grad", [False, True])
+def test_a_bias_is_added_in_place_where_the_framework_does(grad):
+    """Of rows that are not contiguous, as an LSTM with batch_first gives them. In training the record has it as a plan
+    sees it that looks on: out of place."""
+    layer, x = nn.Linear(16, 32), torch.randn(4, 10, 16)
+    model = nn.Sequential(Transposed(), layer)
+    with torch.profiler.profile() as ran, torch.set_grad_enabled(grad):
+        model(x)
+    assert [e.name for e in ran.events() if e.name.startswith("aten::add")] == ["aten::add_"]
+    lines = onnx_mem.record(model, x).programs["train" if grad else "eval"]["lines"]
+    assert [line["op"] for line in lines if line.get("op", "").startswith("add")] == ["add.Tensor" if grad else
+                                                                                       "add_.Tensor"]
+
+
+class Transposed(nn.Module):
+    def forward(self, x):
+        return x.transpose(0, 1)

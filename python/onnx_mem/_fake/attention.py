@@ -7,11 +7,9 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch.overrides import TorchFunctionMode
-from torch.utils._pytree import tree_map
 
 aten = torch.ops.aten
-_CHOOSING = F.scaled_dot_product_attention  # the framework's own, which chooses a kernel
+CHOOSING = F.scaled_dot_product_attention  # the framework's own, which chooses a kernel
 _FLASH_LARGEST_HEAD = 256
 
 
@@ -30,25 +28,6 @@ def kernel(q: Any, k: Any, v: Any, mask: Any, causal: bool, dropout: float = 0.0
     return "math" if mask is not None and mask.stride(-1) != 1 else "efficient"
 
 
-class GpuAttention(TorchFunctionMode):
-    """Reaches F.scaled_dot_product_attention under whatever name it was imported.
-
-    What another function of torch.nn.functional calls does not come by here (a mode does not see what runs inside a
-    function that it was handed, F.multi_head_attention_forward among them): attention() takes the name's place there.
-    """
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
-        if func is _CHOOSING:
-            return attention(*args, **(kwargs or {}))
-        if func is torch.tensor and isinstance(args[0], (list, tuple)):   # it would read a GPU's memory past the modes
-            args = (tree_map(_number, args[0]), *args[1:])
-        return func(*args, **(kwargs or {}))
-
-
-def _number(x: Any) -> Any:
-    return x.item() if isinstance(x, torch.Tensor) and x.dim() == 0 else x
-
-
 def attention(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: Any = 0.0, is_causal: bool = False,
               scale: Any = None, enable_gqa: bool = False) -> Any:
     q, k, v = query, key, value
@@ -60,7 +39,7 @@ def attention(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p
             attn_mask = attn_mask.to(half)
     kind = kernel(q, k, v, attn_mask, is_causal)
     if kind == "math":
-        return _CHOOSING(q, k, v, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+        return CHOOSING(q, k, v, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
     if kind == "flash":
         d = q.shape[-1]
         scale = 1 / math.sqrt(d) if scale is None else scale

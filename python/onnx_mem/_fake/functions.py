@@ -1,0 +1,49 @@
+"""Functions of torch.nn.functional that do otherwise on tensors without data than on a GPU."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_map
+
+from .attention import CHOOSING, attention
+from .wrapped import is_wrapper
+
+_LINEAR = F.linear
+
+
+def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+    """F.linear: what is neither a matrix nor contiguous is multiplied, and the bias added in place. A tensor without
+    data would have it added out of place (`linear` in aten/src/ATen/native/Linear.cpp, isTensorSubclassLike).
+
+    It still has in training, where a plan with kept calls looks on in the same way, so that both name the same calls;
+    and under autocast, whose casts are kept inside the framework's own function."""
+    if (bias is None or input.dim() <= 2 or input.is_contiguous() or torch.is_grad_enabled()
+            or torch.is_autocast_enabled(input.device.type) or any(is_wrapper(t) for t in (input, weight, bias))):
+        return _LINEAR(input, weight, bias)
+    return torch.matmul(input, weight.t()).add_(bias)
+
+
+# The framework's own -> what runs in its place.
+_INSTEAD: dict[Any, Callable[..., Any]] = {CHOOSING: attention, _LINEAR: linear}
+# What another function of torch.nn.functional calls does not come by the mode (a mode does not see what runs inside a
+# function that it was handed, F.multi_head_attention_forward among them): these take the names' places there.
+NAMES = {"scaled_dot_product_attention": attention, "linear": linear}
+
+
+class AsOnAGpu(TorchFunctionMode):
+    """Reaches these functions under whatever name they were imported."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
+        if isinstance(func, type(_LINEAR)) and func in _INSTEAD:
+            return _INSTEAD[func](*args, **(kwargs or {}))
+        if func is torch.tensor and isinstance(args[0], (list, tuple)):   # it would read a GPU's memory past the modes
+            args = (tree_map(_number, args[0]), *args[1:])
+        return func(*args, **(kwargs or {}))
+
+
+def _number(x: Any) -> Any:
+    return x.item() if isinstance(x, torch.Tensor) and x.dim() == 0 else x
