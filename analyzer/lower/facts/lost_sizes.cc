@@ -128,11 +128,30 @@ bool IsDirection(std::string_view target, const std::vector<std::string>& unknow
   return std::find(unknown.begin(), unknown.end(), length) != unknown.end();
 }
 
+// onnxscript/optimizer/_constant_folding.py, DEFAULT_CONSTANT_FOLD_INPUT_SIZE_LIMIT: a node that reads a larger
+// tensor is folded if it is a transpose, and then the result, which is as large, is in the file.
+constexpr int64_t kMostFoldedElements = 8192;
+constexpr int64_t kBytesOfElement = 4;
+
+// positions(torch.arange(n)): rows of tables that the exporter picked and stored instead of the tables.
+struct PickedRows {
+  size_t tables = 0;
+  int64_t least_bytes = kMostFoldedElements * kBytesOfElement;  // of the rows of one
+};
+
+PickedRows FindPickedRows(const Graph& graph) {
+  PickedRows picked;
+  for (TensorId id : graph.initializers) {
+    const Tensor& tensor = graph.tensors[id];
+    const bool is_result = graph.signature.FindTarget(tensor.name) == nullptr && IsFoldedTensor(tensor);
+    if (!is_result || CallInName(tensor.name) != "embedding") continue;
+    ++picked.tables;
+    picked.least_bytes = std::min(picked.least_bytes, NumBytes(tensor.shape, tensor.dtype).value_or(0));
+  }
+  return picked;
+}
+
 KnownSizes SizesOfKnown(const Graph& graph, const ShownParameters& shown) {
-  // onnxscript/optimizer/_constant_folding.py, DEFAULT_CONSTANT_FOLD_INPUT_SIZE_LIMIT: a node that reads a larger
-  // tensor is folded if it is a transpose, and then the result, which is as large, is in the file.
-  constexpr int64_t kMostFoldedElements = 8192;
-  constexpr int64_t kBytesOfElement = 4;
   KnownSizes sizes;
   absl::flat_hash_set<TensorId> of_one;
   for (const auto& [target, id] : shown) {
@@ -169,6 +188,39 @@ int64_t BytesByName(const KnownSizes& sizes, std::string_view target) {
   return IsVector(target) ? sizes.most_of_vector : 0;
 }
 
+// What the code around a layer that nobody calls computed of its weight; null: nothing.
+const ComputedOfModule* ComputedAround(const ComputedOfModules& computed, std::string_view module) {
+  if (computed.find(OwnerOf(module)) != computed.end()) return nullptr;
+  const auto around = computed.find(SplitPath(module).first);
+  return around == computed.end() || around->second.weight_bytes == 0 ? nullptr : &around->second;
+}
+
+// By its own name and those of others, and by what was computed around it.
+MostOfLost MostOfOne(const KnownSizes& sizes, const ComputedOfModules& computed, const std::string& target) {
+  const auto [module, last] = SplitPath(target);
+  const ComputedOfModule* around = ComputedAround(computed, module);
+  const int64_t by_name = around != nullptr ? 0 : BytesByName(sizes, target);
+  if (by_name != 0) return {.bytes = by_name};
+  const int64_t namesake = Find(sizes.of_name, std::string(last));
+  const auto at_most = [&](int64_t limit) { return namesake == 0 ? limit : std::min(namesake, limit); };
+  // A layer of which nothing is left may never run. One that has another parameter in the file runs, and what a
+  // module holds by a name of its own is no layer's weight: folded, or as small.
+  MostOfLost most{.bytes = namesake};
+  if (namesake == 0 || sizes.modules.contains(module)) {
+    most.bytes = at_most(sizes.most_folded);
+    most.on_the_way_bytes = at_most(sizes.most_on_the_way) - most.bytes;
+  }
+  if (around != nullptr) most.bytes = std::min(most.bytes, around->most_bytes);
+  return most;
+}
+
+// The weight of a module of which nothing else is left: a layer that never runs, or a table whose rows were picked.
+bool MayBeTable(const KnownSizes& sizes, const ComputedOfModules& computed, const std::string& target) {
+  const auto [module, last] = SplitPath(target);
+  return last == "weight" && BytesByName(sizes, target) == 0 && !sizes.modules.contains(module) &&
+         !computed.contains(OwnerOf(module)) && ComputedAround(computed, module) == nullptr;
+}
+
 }  // namespace
 
 std::pair<std::string_view, std::string_view> SplitPath(std::string_view target) {
@@ -196,30 +248,27 @@ int64_t ChannelsOf(const Graph& graph, const Node& node) {
 MostOfLost MostBytesOf(const Graph& graph, const std::vector<std::string>& unknown, const ShownParameters& shown) {
   const KnownSizes sizes = SizesOfKnown(graph, shown);
   ComputedOfModules computed = FindComputed(graph, shown);
+  const PickedRows picked = FindPickedRows(graph);
+  const auto is_table = [&](const std::string& target) { return MayBeTable(sizes, computed, target); };
+  const auto tables = static_cast<size_t>(std::count_if(unknown.begin(), unknown.end(), is_table));
   MostOfLost most;
   for (const std::string& target : unknown) {
-    const auto [module, last] = SplitPath(target);
-    const auto owner = computed.find(OwnerOf(module));
-    const auto around = owner == computed.end() ? computed.find(SplitPath(module).first) : computed.end();
-    const bool read_around = around != computed.end() && around->second.weight_bytes > 0;
-    const int64_t by_name = read_around ? 0 : BytesByName(sizes, target);
-    const int64_t namesake = by_name == 0 ? Find(sizes.of_name, std::string(last)) : 0;
-    // A layer of which nothing is left may never run. One that has another parameter in the file runs, and what a
-    // module holds by a name of its own is no layer's weight: folded, or as small.
-    const bool is_read = by_name == 0 && (namesake == 0 || sizes.modules.contains(module));
-    const auto at_most = [&](int64_t limit) { return namesake == 0 ? limit : std::min(namesake, limit); };
-    int64_t bytes = is_read ? at_most(sizes.most_folded) : std::max(by_name, namesake);
-    int64_t on_the_way = is_read ? at_most(sizes.most_on_the_way) - bytes : 0;
-    if (read_around) bytes = std::min(bytes, around->second.most_bytes);
-    if (owner != computed.end() && owner->second.most_bytes > 0) {
-      bytes = std::min(bytes, owner->second.most_bytes);
-      const int64_t counted = IsDirection(target, unknown) ? 0 : std::min(bytes, owner->second.weight_bytes);
-      owner->second.weight_bytes -= counted;
-      bytes -= counted;
-      if (counted > 0) on_the_way = 0;
+    MostOfLost one = MostOfOne(sizes, computed, target);
+    if (tables <= picked.tables && is_table(target)) {
+      const int64_t rest = kMostFoldedElements * kBytesOfElement - picked.least_bytes;
+      one.on_the_way_bytes = std::max<int64_t>(one.bytes - rest, 0);  // it is trained as a whole
+      one.bytes -= one.on_the_way_bytes;
     }
-    most.bytes += bytes;
-    most.on_the_way_bytes += on_the_way;
+    const auto owner = computed.find(OwnerOf(SplitPath(target).first));
+    if (owner != computed.end() && owner->second.most_bytes > 0) {
+      one.bytes = std::min(one.bytes, owner->second.most_bytes);
+      const int64_t counted = IsDirection(target, unknown) ? 0 : std::min(one.bytes, owner->second.weight_bytes);
+      owner->second.weight_bytes -= counted;
+      one.bytes -= counted;
+      if (counted > 0) one.on_the_way_bytes = 0;
+    }
+    most.bytes += one.bytes;
+    most.on_the_way_bytes += one.on_the_way_bytes;
   }
   return most;
 }

@@ -137,6 +137,15 @@ TEST(LostTensors, WhatTheCodeAroundComputedBoundsTheWeightOfALayerThatItReads) {
   EXPECT_EQ(MostBytesBeside(stored, {"head.extra.weight"}, {"a.extra.weight"}), 64 * 100 * 4);
 }
 
+// positions(torch.arange(16)): the rows are stored, and a table that is folded has at most 8192 elements.
+TEST(LostTensors, ATableWhoseRowsArePickedIsAsLargeAsTheExporterFolds) {
+  const Stored rows = {"embedding_1", {1, 16, 64}, "Add", "aten.add.Tensor", "embedding_1", ""};
+  const MostOfLost most = MostBeside({rows}, {"positions.weight"});
+  EXPECT_EQ(most.bytes, (8192 - 16 * 64) * 4);
+  EXPECT_EQ(most.bytes + most.on_the_way_bytes, 1000 * 64 * 4) << "it is trained: not less than before";
+  EXPECT_EQ(MostBytesBeside({rows}, {"positions.weight", "unused.weight"}), 2 * 1000 * 64 * 4) << "which of them?";
+}
+
 TEST(LostTensors, AVectorIsNoLongerThanTheLongestDimension) {
   EXPECT_EQ(MostBytesBeside({}, {"norm.weight", "norm.bias"}), 2 * 1000 * 4) << "not as the embedding";
 }
