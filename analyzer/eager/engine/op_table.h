@@ -31,8 +31,7 @@
 //                addcmul addcdiv (self, tensor1, tensor2)
 //   matmul       linear (x, weight, bias?) {transposed: 1 if the file's weight is [in, out] and the parameter
 //                [out, in]} addmm (a, b, bias?) {trans_a, trans_b} (Gemm whose weight is no plain linear)
-//                matmul (N-D, broadcasting) bmm baddbmm (self, a, b) {alpha, beta} grouped_mm (a, b, ends of groups?)
-//                einsum {equation}
+//                matmul (N-D, broadcasting) bmm baddbmm (self, a, b) {alpha, beta} einsum {equation}
 //   convolution  conv (x, weight, bias?) {stride, pad, dilation, group} conv_transpose
 //   norm         batch_norm (x, weight, bias, running_mean, running_var) {training} layer_norm (x, weight?, bias?)
 //                {axis} group_norm {groups} instance_norm (x, weight?, bias?) rms_norm (x, weight?) {axis}
@@ -64,7 +63,7 @@
 //                {frame, hop} to_complex complex_abs complex_mul
 //   complex      (of a record: complex dtypes) complex_to_complex {axes} real_to_complex {axes, half} complex_to_real
 //                {axes} complex polar abs_of_complex; views: conj view_as_real view_as_complex
-//   matrices     det logdet inverse
+//   matrices     det logdet inverse grouped_mm (a, b, ends of groups?)
 //   detection    roi_align (features, boxes) roi_pool deform_conv (x, weight, offset, bias?, mask?)
 //   collective   (tensor parallelism) all_reduce_gradient all_reduce all_gather {axis, reduces} reduce_scatter {axis}
 //                split_embedding (rows of the table, indices) {rows}

@@ -14,7 +14,6 @@ std::span<const OpRow> ScalarOps();
 std::span<const OpRow> BinaryOps();
 std::span<const OpRow> SelectionOps();
 std::span<const OpRow> MatmulOps();
-std::span<const OpRow> GroupedMmOps();
 std::span<const OpRow> EinsumOps();
 std::span<const OpRow> ConvolutionOps();
 std::span<const OpRow> NormOps();
