@@ -10,8 +10,11 @@ import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map
 
+from .linear import LINEAR, linear
+
 aten = torch.ops.aten
 _CHOOSING = F.scaled_dot_product_attention  # the framework's own, which chooses a kernel
+_LAYER = F.multi_head_attention_forward
 _FLASH_LARGEST_HEAD = 256
 
 
@@ -31,15 +34,24 @@ def kernel(q: Any, k: Any, v: Any, mask: Any, causal: bool, dropout: float = 0.0
 
 
 class GpuAttention(TorchFunctionMode):
-    """Reaches F.scaled_dot_product_attention under whatever name it was imported.
+    """Reaches F.scaled_dot_product_attention, and F.linear, under whatever name it was imported.
 
     What another function of torch.nn.functional calls does not come by here (a mode does not see what runs inside a
-    function that it was handed, F.multi_head_attention_forward among them): attention() takes the name's place there.
+    function that it was handed, F.multi_head_attention_forward among them): attention() takes the name's place there,
+    and linear() within that function alone: weights that wrap others look for F.linear by identity.
     """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         if func is _CHOOSING:
             return attention(*args, **(kwargs or {}))
+        if func is LINEAR:
+            return linear(*args, **(kwargs or {}))
+        if func is _LAYER:
+            F.linear = linear
+            try:
+                return func(*args, **(kwargs or {}))
+            finally:
+                F.linear = LINEAR
         if func is torch.tensor and isinstance(args[0], (list, tuple)):   # it would read a GPU's memory past the modes
             args = (tree_map(_number, args[0]), *args[1:])
         return func(*args, **(kwargs or {}))
