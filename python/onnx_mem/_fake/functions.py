@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_map
 from .attention import CHOOSING, attention
 from .wrapped import is_wrapper
 
-_LINEAR = F.linear
+_LAYER, _LINEAR = F.multi_head_attention_forward, F.linear
 
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
@@ -22,24 +22,37 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     It still has in training, where a plan with kept calls looks on in the same way, so that both name the same calls;
     and under autocast, whose casts are kept inside the framework's own function."""
     if (bias is None or input.dim() <= 2 or input.is_contiguous() or torch.is_grad_enabled()
-            or torch.is_autocast_enabled(input.device.type) or any(is_wrapper(t) for t in (input, weight, bias))):
+            or torch.is_autocast_enabled("cuda") or any(map(_is_strange, (input, weight, bias)))):
         return _LINEAR(input, weight, bias)
     return torch.matmul(input, weight.t()).add_(bias)
 
 
+def _is_strange(t: torch.Tensor) -> bool:
+    """Whether the framework takes it for a subclass in a run too."""
+    return is_wrapper(t) or torch._C._functorch.is_functorch_wrapped_tensor(t)
+
+
 # The framework's own -> what runs in its place.
 _INSTEAD: dict[Any, Callable[..., Any]] = {CHOOSING: attention, _LINEAR: linear}
-# What another function of torch.nn.functional calls does not come by the mode (a mode does not see what runs inside a
-# function that it was handed, F.multi_head_attention_forward among them): these take the names' places there.
-NAMES = {"scaled_dot_product_attention": attention, "linear": linear}
 
 
 class AsOnAGpu(TorchFunctionMode):
-    """Reaches these functions under whatever name they were imported."""
+    """Reaches these functions under whatever name they were imported.
+
+    What another function of torch.nn.functional calls does not come by here (a mode does not see what runs inside a
+    function that it was handed): in F.multi_head_attention_forward they take the names' places. There alone, as weights
+    that wrap others look for F.linear by identity.
+    """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         if isinstance(func, type(_LINEAR)) and func in _INSTEAD:
             return _INSTEAD[func](*args, **(kwargs or {}))
+        if func is _LAYER:
+            F.linear = linear
+            try:
+                return func(*args, **(kwargs or {}))
+            finally:
+                F.linear = _LINEAR
         if func is torch.tensor and isinstance(args[0], (list, tuple)):   # it would read a GPU's memory past the modes
             args = (tree_map(_number, args[0]), *args[1:])
         return func(*args, **(kwargs or {}))

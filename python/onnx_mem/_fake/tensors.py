@@ -18,7 +18,8 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 from .._examples import hold_a_tensor
 from ..errors import CannotRecord, Error
-from .functions import NAMES, AsOnAGpu
+from .attention import attention
+from .functions import AsOnAGpu
 from .inputs import FreeDims, batch_dim_of
 from .kernels import register
 from .numbers import FakeMode, known, tell_example
@@ -52,8 +53,7 @@ def fake_cuda(default_device: bool = False) -> Iterator[None]:
         stack.enter_context(AsOnAGpu())
         stack.enter_context(packed_kernels())
         stack.enter_context(wrapped_kernels())
-        for name, instead in NAMES.items():
-            patch(stack, torch.nn.functional, name, instead)
+        patch(stack, torch.nn.functional, "scaled_dot_product_attention", attention)
         patch(stack, torch.nn.init, "trunc_normal_", lambda t, *a, **k: t)   # reads data: impossible on fake tensors
         stack.enter_context(torch.compiler.set_stance("force_eager"))        # compiled modules: as if not compiled
         stack.enter_context(torch.jit.optimized_execution(False))            # scripted functions: as if not fused
