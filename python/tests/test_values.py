@@ -121,7 +121,7 @@ def test_values_that_follow_from_weights_are_not_known():
         def forward(self, x):
             y = self.layer(x)
             return y if y.sum() > 0 else -y
-    with pytest.raises(onnx_mem.CannotRecord, match="follows from weights or activations; leave out what needs it"):
+    with pytest.raises(onnx_mem.CannotRecord, match="weights, activations or floating inputs; leave out what needs it"):
         onnx_mem.record(Reads(), torch.zeros(2, 3))
 
 
@@ -132,6 +132,27 @@ def test_measure_says_that_values_are_given_over_and_over():
         onnx_mem.measure(model, **inputs)                   # the example's own
     with pytest.warns(UserWarning, match="given over and over"):
         onnx_mem.measure(model, batch=6, **inputs)
+
+
+class Policy(nn.Module):
+    """torch.distributions checks that what it is given lies within the support: values that nobody has here."""
+
+    def __init__(self):
+        super().__init__()
+        self.body, self.scores, self.mean = nn.Linear(8, 32), nn.Linear(32, 4), nn.Linear(32, 3)
+
+    def forward(self, x, action):
+        hidden = self.body(x).tanh()
+        choice = torch.distributions.Categorical(logits=self.scores(hidden))
+        step = torch.distributions.Normal(self.mean(hidden), torch.ones(3, device=x.device))
+        return choice.log_prob(action) + step.log_prob(step.rsample()).sum(-1), choice.entropy()
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_checks_of_arguments_pass(program, training):
+    inputs = torch.randn(8, 8), torch.zeros(8, dtype=torch.long)
+    record = onnx_mem.record(Policy(), *inputs)
+    assert onnx_mem.verify(record, Policy(), *inputs, batch=24, training=training).same
 
 
 class Matches(nn.Module):

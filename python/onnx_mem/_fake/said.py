@@ -8,8 +8,8 @@ import torch
 
 from .numbers import DrawnNumber
 
-_OF_VALUES = ("that follows from weights or activations; leave out what needs it, often labels, or measure the parts "
-              "that do not: onnx_mem.measure(model.backbone, x)")
+_OF_VALUES = ("that follows from weights, activations or floating inputs; leave out what needs it, often labels, or "
+              "measure the parts that do not: onnx_mem.measure(model.backbone, x)")
 _HINTS = {"DataDependentOutputException": "a value of a tensor is read (item, int, bool or a branch on it) "
                                           + _OF_VALUES,
           "DynamicOutputShapeException": "a shape depends on data"}
