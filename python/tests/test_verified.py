@@ -57,11 +57,30 @@ class Experts(nn.Module):
     def __init__(self):
         super().__init__()
         self.up, self.down = nn.Parameter(torch.randn(4, 32, 16)), nn.Parameter(torch.randn(4, 16, 32))
+        self.register_buffer("ends", torch.arange(2, 10, 2, dtype=torch.int32))     # of each expert's rows
 
     def forward(self, x):
-        ends = torch.arange(1, 5, dtype=torch.int32, device=x.device) * (len(x) // 4)
-        hidden = torch._grouped_mm(x, self.up.transpose(-2, -1), offs=ends).relu()
-        return torch._grouped_mm(hidden, self.down.transpose(-2, -1), offs=ends)
+        hidden = torch._grouped_mm(x, self.up.transpose(-2, -1), offs=self.ends).relu()
+        return torch._grouped_mm(hidden, self.down.transpose(-2, -1), offs=self.ends)
+
+
+class Solves(nn.Module):
+    """A triangular system for each sample, as chunks of linear attention have it."""
+
+    def __init__(self):
+        super().__init__()
+        self.scores, self.values = nn.Linear(16, 8), nn.Linear(16, 4)
+
+    def forward(self, x):
+        scores = self.scores(x).tril() + torch.eye(8, device=x.device)
+        return torch.linalg.solve_triangular(scores, self.values(x), upper=False)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_triangular_systems(program, training):
+    x = torch.zeros(2, 8, 16)
+    found = onnx_mem.verify(onnx_mem.record(Solves(), x), Solves(), x, batch=9, training=training)
+    assert found.same, str(found)
 
 
 @pytest.mark.parametrize("training", [True, False])

@@ -76,7 +76,7 @@ SITUATIONS = (
     f"onnx-mem fit {GPT2} -b 8 -d seq=64 --gpu T4 --pipeline 2,4",
     f"onnx-mem {GPT2} -b 8 -d seq=64 --tp two",
     f"onnx-mem {GPT2} -b 8 -d seq=64 --pipeline 2,4 --split m.transformer.h.3",
-    f"onnx-mem plan {RESNET} -b 8 --fsdp 2 --granularity call --budget 80%",
+    f"onnx-mem plan {RESNET} -b 8 --pipeline 2 --granularity call --budget 99%",
     f"onnx-mem compare {LENET} {RESNET} -b 2 --by op",
     f"onnx-mem {LENET} --freeze nothing_like_it",
     f"onnx-mem {LENET} --segment nothing_like_it",

@@ -1,8 +1,8 @@
-// Determinants and inverses of batches of matrices, by LU decomposition, which is saved; norms of vectors; products of
-// groups of rows with a matrix each, as the experts of a mixture are run.
-// Sources: tools/autograd/derivatives.yaml (_linalg_det, _linalg_slogdet, linalg_inv_ex, _grouped_mm),
-// torch/csrc/autograd/ FunctionsManual.cpp (linalg_det_backward, slogdet_backward, linalg_inv_backward,
-// linalg_vector_norm_backward, _grouped_mm_mat1_backward, _grouped_mm_mat2_backward),
+// Determinants and inverses of batches of matrices, by LU decomposition, which is saved; triangular systems; norms of
+// vectors; products of groups of rows with a matrix each, as the experts of a mixture are run.
+// Sources: tools/autograd/derivatives.yaml (_linalg_det, _linalg_slogdet, linalg_inv_ex, linalg_solve_triangular,
+// _grouped_mm), torch/csrc/autograd/FunctionsManual.cpp (linalg_det_backward, slogdet_backward, linalg_inv_backward,
+// linalg_solve_triangular_backward, linalg_vector_norm_backward, _grouped_mm_mat1_backward, _grouped_mm_mat2_backward),
 // aten/src/ATen/native/GroupedMMUtils.h (create_grouped_gemm_output_tensor).
 #include <array>
 #include <cmath>
@@ -18,6 +18,11 @@ namespace onnx_mem::eager {
 namespace {
 
 Dims BatchOf(const Dims& matrices) { return Dims(matrices.begin(), matrices.end() - 2); }
+
+Dims Swapped(Dims dims) {
+  std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
+  return dims;
+}
 
 Dims DiagonalOf(const Dims& matrices) { return Dims(matrices.begin(), matrices.end() - 1); }
 
@@ -80,6 +85,35 @@ void EnactInverse(Machine& m, const Call& call, Outputs& out) {
     const TensorRef first = b.m.New("bmm", dims, b.grad()->dtype, flops);
     const TensorRef second = b.m.New("bmm", dims, b.grad()->dtype, flops);
     b.result(0, b.m.NewLike("neg", *second));
+  });
+}
+
+// X of A X = B, or of X A = B: G_B solves with A^H, and A's gradient is the triangle of a product with it.
+// linalg_solve_triangular's result is column-major.
+void EnactSolveTriangular(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef a = call.input(0), b = call.input(1);
+  NodeRef node = m.MakeNode("LinalgSolveTriangularBackward0", {a, b});
+  const auto solve = [](Machine& at, const Dims& dims, const Dims& matrix, DType dtype) {
+    Dims strides = ContiguousStrides(Swapped(dims));
+    std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
+    const int64_t flops = Saturated({NumElements(dims), matrix.back()});
+    return at.New("linalg_solve_triangular", dims, dtype, strides, flops);
+  };
+  const Dims dims = call.output_dims();
+  out[0] = solve(m, dims, a->dims, b->dtype);
+  node.Save(a);
+  node.Save(out[0]);
+  node.Output(out[0]);
+  node.Formula([solve, dims, matrix = a->dims](Backward& back) {
+    const DType dtype = back.grad()->dtype;
+    const TensorRef grad = solve(back.m, dims, matrix, dtype);
+    if (back.needs(0)) {
+      const int64_t flops = Saturated({2, NumElements(dims), matrix.back()});
+      TensorRef made = back.m.New(dims.size() == 2 ? "mm" : "bmm", matrix, dtype, flops);
+      made = back.m.NewLike("neg", *made);
+      back.result(0, back.m.NewLike("tril", *made));
+    }
+    if (back.needs(1)) back.result(1, grad);
   });
 }
 
@@ -158,11 +192,6 @@ Factor FactorOf(const EagerTensor& t) {
   return {t.dims, t.strides[rank - 2] == 1 && t.strides[rank - 1] == t.dims[rank - 2]};
 }
 
-Dims Swapped(Dims dims) {
-  std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
-  return dims;
-}
-
 TensorRef GroupedProduct(Machine& m, const Dims& a, const Dims& b, int64_t groups, DType dtype) {
   const int64_t rows = a[a.size() - 2], inner = a.back(), columns = b.back();
   const bool both = a.size() == b.size(), batched = both && a.size() == 3;
@@ -197,6 +226,8 @@ void EnactGroupedMm(Machine& m, const Call& call, Outputs& out) {
   });
 }
 
+bool IsSystem(const CallShape& call) { return call.rank(1) >= 2 && call.output_rank() >= 2; }
+
 bool AreGrouped(const CallShape& call) {
   const auto is_matrix = [&](size_t i) { return call.rank(i) == 2 || call.rank(i) == 3; };
   return is_matrix(0) && is_matrix(1) && call.rank(2) != 0 && call.rank(2) <= 1;
@@ -211,6 +242,7 @@ std::span<const OpRow> LinearAlgebraOps() {
       {"inverse", EnactInverse, 1, 2},
       {"logdet", EnactLogDet, 1, 2},
       {"norm", EnactNorm},
+      {"solve_triangular", EnactSolveTriangular, 2, 2, IsSystem},
   });
   return kRows;
 }
