@@ -57,12 +57,12 @@ class Samples(nn.Module):
 
 
 class DropsLayers(nn.Module):
-    def __init__(self):
+    def __init__(self, probability=0.1):
         super().__init__()
-        self.layer = nn.Linear(3, 3)
+        self.layer, self.probability = nn.Linear(3, 3), probability
 
     def forward(self, x):
-        return x + self.layer(x) if torch.rand([]) < 0.1 or not self.training else self.layer(x)
+        return self.layer(x) if self.training and torch.rand([]) < self.probability else x + self.layer(x)
 
 
 def tokens():
@@ -110,6 +110,12 @@ def test_a_model_that_asks_for_no_value_is_told_none():
 def test_a_number_drawn_by_the_framework_has_a_way_out():
     with pytest.raises(onnx_mem.CannotRecord, match="a number drawn at random decides what runs; set what it"):
         onnx_mem.record(DropsLayers(), torch.zeros(2, 3))
+
+
+@pytest.mark.parametrize("probability, adds", [(0.0, True), (1.0, False)])
+def test_a_number_drawn_by_the_framework_decides_nothing_at_0_or_1(probability, adds):
+    lines = onnx_mem.record(DropsLayers(probability), torch.zeros(2, 3)).programs["train"]["lines"]
+    assert ("add.Tensor" in [line.get("op") for line in lines]) == adds
 
 
 def test_values_that_follow_from_weights_are_not_known():

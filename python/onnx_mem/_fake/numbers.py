@@ -111,6 +111,21 @@ def _write(func: Any, args: Any, kwargs: dict[str, Any]) -> None:
         of.version[0] += 1                           # autograd counts the write when this has returned
 
 
+# torch.rand lies in [0, 1): whether one comparison with what is 0 or less holds. With 1 or more it is the other way
+# round.
+_OF_UNIFORM = {aten.gt.Scalar: True, aten.ge.Scalar: True, aten.lt.Scalar: False, aten.le.Scalar: False}
+
+
+def _certain(func: Any, args: Any) -> torch.Tensor | None:
+    """What holds whatever the values are: checks of arguments in torch.distributions and torch._check_tensor_all, which
+    raise otherwise; torch.rand(1) > 0.0, a draw that a probability of 0 or 1 decides."""
+    of_uniform = func in _OF_UNIFORM and getattr(args[0], "_onnx_mem_uniform", False) and not 0 < args[1] < 1
+    if not of_uniform and func is not aten._is_all_true.default:
+        return None
+    with no_dispatch():
+        return torch.full(args[0].shape if of_uniform else (), not of_uniform or _OF_UNIFORM[func] == (args[1] <= 0))
+
+
 class DrawnNumber(DataDependentOutputException):
     """The code needs the value of a number that the framework's generator draws."""
 
@@ -146,9 +161,7 @@ class FakeMode(FakeTensorMode):
         worth = isinstance(func, torch._ops.OpOverload) and made and all(
             isinstance(t, FakeTensor) and t.numel() <= _MOST and not t.is_inference() for t in made)
         values = _worked_out(func, args, kwargs or {}) if worth else None
-        if func is aten._is_all_true.default and values is None:
-            # What asks so raises otherwise: checks of arguments in torch.distributions and torch._check_tensor_all.
-            values = torch.ones((), dtype=torch.bool)
+        values = _certain(func, args) if values is None and worth else values
         for t, value in zip(made, values if isinstance(values, (tuple, list)) else [values], strict=False):
             if isinstance(value, torch.Tensor):
                 tell(t, value, args[0] if func.is_view else None)
@@ -159,7 +172,7 @@ class FakeMode(FakeTensorMode):
                 self._has_drawn = True
                 for t in made:
                     if isinstance(t, FakeTensor):
-                        t._onnx_mem_drawn = True
+                        t._onnx_mem_drawn, t._onnx_mem_uniform = True, func is aten.rand.default
         return out
 
     def _of_known_count(self, func: Any, types: Any, args: Any, kwargs: dict[str, Any]) -> Any:
