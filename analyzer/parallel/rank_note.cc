@@ -8,6 +8,7 @@
 #include "analyzer/graph/bytes.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/parallel/fsdp_units.h"
+#include "analyzer/parallel/schedules.h"
 #include "analyzer/parallel/step_facts.h"
 #include "analyzer/parallel/traffic.h"
 
