@@ -52,6 +52,12 @@ std::vector<TrainedParameter> WholeParameters(const Enacted& enacted) {
   return trained;
 }
 
+int64_t TrainedBytes(const std::vector<TrainedParameter>& parameters) {
+  int64_t bytes = 0;
+  for (const TrainedParameter& p : parameters) bytes += p.bytes;
+  return bytes;
+}
+
 LocalStep WholeStep(const Enacted& enacted) {
   return {{std::shared_ptr<const void>(), &enacted.program}, WholeParameters(enacted)};
 }

@@ -50,6 +50,7 @@ absl::StatusOr<LocalStep> SpreadStep(const Enacted& enacted, const Run& run, con
 LocalStep WholeStep(const Enacted& enacted);
 LocalStep WholeStep(Enacted&& enacted);
 std::vector<TrainedParameter> WholeParameters(const Enacted& enacted);
+int64_t TrainedBytes(const std::vector<TrainedParameter>& parameters);
 
 }  // namespace onnx_mem
 

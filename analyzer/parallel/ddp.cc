@@ -48,7 +48,7 @@ Buffer BucketsOf(const StepFacts& facts) {
 absl::StatusOr<LocalStep> SpreadDdp(const SpreadInput& input) {
   const MemoryProgram& program = input.enacted.program;
   LocalStep step = WholeStep(input.enacted);
-  for (const TrainedParameter& p : step.trained) step.summed_bytes += p.bytes;
+  step.summed_bytes = TrainedBytes(step.trained);
   const int64_t broadcast_bytes = BroadcastBytes(program);
   const int32_t shift = broadcast_bytes > 0 ? 1 : 0;
   MemoryProgram local;
@@ -108,25 +108,22 @@ std::vector<int64_t> RanksOf(const std::vector<TrainedParameter>& trained, int64
 
 }  // namespace
 
-int64_t DealParameters(const RankLayout& layout, std::optional<int64_t> rank, LocalStep& step) {
+void DealParameters(const RankLayout& layout, LocalStep& step) {
   std::vector<int64_t> elements;
   const std::vector<int64_t> owner = RanksOf(step.trained, layout.ranks, elements);
-  const int64_t whose = rank.value_or(std::max_element(elements.begin(), elements.end()) - elements.begin());
+  const int64_t whose = layout.rank ? DataRankOf(layout, *layout.rank)
+                                    : std::max_element(elements.begin(), elements.end()) - elements.begin();
   std::vector<TrainedParameter> own;
   for (size_t i = 0; i < owner.size(); ++i) {
     if (owner[i] == whose) own.push_back(std::move(step.trained[i]));
   }
   step.trained = std::move(own);
-  return whose;
+  step.rank = layout.rank.value_or(step.rank + whose * layout.tensor.ranks);
 }
 
 absl::StatusOr<LocalStep> SpreadZero1(const SpreadInput& input) {
   ASSIGN_OR_RETURN(LocalStep step, SpreadDdp(input));
-  const RankLayout& layout = input.layout;
-  std::optional<int64_t> rank;
-  if (layout.rank) rank = DataRankOf(layout, *layout.rank);
-  const int64_t whose = DealParameters(layout, rank, step);
-  step.rank = layout.rank.value_or(whose * layout.tensor.ranks);
+  DealParameters(input.layout, step);
   return step;
 }
 

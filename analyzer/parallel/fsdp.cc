@@ -60,11 +60,11 @@ class FsdpWriter {
 
   void WriteStep(StepId id) {
     const auto at = static_cast<size_t>(id.value());
-    for (const BufferId buffer : dying_[at]) Close(moved_[static_cast<size_t>(buffer.value())]);
+    for (const BufferId buffer : dying_[at]) editor_.CloseIfOpen(moved_[static_cast<size_t>(buffer.value())]);
     editor_.SetPhase(program_.steps[id].phase);
     if (id == StepId(0)) converted_ = OpenCasts(input_casts_, editor_);
     if (id == facts_.end_of_backward) {
-      for (BufferId& copy : converted_) Close(copy);
+      for (BufferId& copy : converted_) editor_.CloseIfOpen(copy);
     }
     hooks_.Before(id);
     editor_.Copy(program_.steps[id]);
@@ -80,15 +80,10 @@ class FsdpWriter {
     if (!hooks_.Takes(buffer, id, moved)) moved_[static_cast<size_t>(id.value())] = moved;
   }
 
-  void Close(BufferId& id) {
-    if (id.valid()) editor_.Close(id);
-    id = BufferId();
-  }
-
   // What the next micro-batch replaces: outputs and the loss.
   void CloseMicroBatch() {
     for (BufferId id(0); program_.buffers.contains(id); id = BufferId(id.value() + 1)) {
-      if (MadeByAStep(program_.buffers[id])) Close(moved_[static_cast<size_t>(id.value())]);
+      if (MadeByAStep(program_.buffers[id])) editor_.CloseIfOpen(moved_[static_cast<size_t>(id.value())]);
     }
     hooks_.EndMicroBatch();
   }
@@ -143,8 +138,7 @@ std::vector<TrainedParameter> TrainedShards(const StepFacts& facts, const std::v
 
 absl::StatusOr<LocalStep> SpreadFsdp(const SpreadInput& input) {
   const RankLayout& layout = input.layout;
-  ASSIGN_OR_RETURN(const std::vector<std::string> modules, UnitModulesOf(input.facts, layout));
-  ASSIGN_OR_RETURN(const std::vector<FsdpUnit> units, UnitsOf(input.facts, modules, layout));
+  ASSIGN_OR_RETURN(const std::vector<FsdpUnit> units, UnitsOf(input.facts, layout));
   RETURN_IF_ERROR(CheckSegments(input.run.segments, NamesOf(units)));
   LocalStep step;
   step.rank = layout.rank.value_or(0);  // the first one has most rows

@@ -51,7 +51,7 @@ void FsdpHooks::CopyOut(size_t u, bool forward) {
   UnitState& state = states_[u];
   const FsdpUnit& unit = units_[u];
   if (!state.unsharded.empty() || (!state.all_gather.valid() && layout_.ranks > 1)) return;
-  if (forward) Close(last_all_gather_);
+  if (forward) editor_.CloseIfOpen(last_all_gather_);
   editor_.Event("split_with_sizes_copy", unit.module);
   for (const ShardedParameter& p : unit.parameters) {
     state.unsharded.push_back(Open(absl::StrCat("unsharded ", facts_.parameters[p.index].name),
@@ -61,7 +61,7 @@ void FsdpHooks::CopyOut(size_t u, bool forward) {
     last_all_gather_ = state.all_gather;
     state.all_gather = BufferId();
   } else {
-    Close(state.all_gather);
+    editor_.CloseIfOpen(state.all_gather);
   }
   CloseAll(state.smaller);
 }

@@ -90,7 +90,7 @@ void FsdpHooks::FinalizeBackward() {
   }
   CloseAll(reduce_inputs_);
   CloseAll(reduce_outputs_);
-  for (UnitState& state : states_) Close(state.all_gather);
+  for (UnitState& state : states_) editor_.CloseIfOpen(state.all_gather);
 }
 
 // Gradients that are not reduced stay in the parameter's own type, and later ones are added to them in place.
@@ -127,7 +127,7 @@ void FsdpHooks::PostForward(size_t u) {
     states_[u].forwards.push_back(order_.size());
     order_.push_back(u);
   }
-  if (u == 0) Close(last_all_gather_);
+  if (u == 0) editor_.CloseIfOpen(last_all_gather_);
 }
 
 // The unit that ran before its latest forward is gathered ahead.
@@ -156,7 +156,7 @@ void FsdpHooks::FinalCallback() {
   for (size_t u = 0; u < units_.size(); ++u) PostBackward(u);
   CloseAll(reduce_inputs_);
   CloseAll(reduce_outputs_);
-  for (UnitState& state : states_) Close(state.all_gather);
+  for (UnitState& state : states_) editor_.CloseIfOpen(state.all_gather);
 }
 
 bool FsdpHooks::ReshardsBehindForward(size_t u) const {
@@ -177,11 +177,6 @@ BufferId FsdpHooks::Open(std::string_view name, Category category, int64_t bytes
   buffer.kept_by = kept_by;
   buffer.module = units_[u].module;
   return editor_.Open(std::move(buffer));
-}
-
-void FsdpHooks::Close(BufferId& id) {
-  if (id.valid()) editor_.Close(id);
-  id = BufferId();
 }
 
 void FsdpHooks::CloseAll(std::vector<BufferId>& buffers) {

@@ -76,7 +76,6 @@ class FsdpHooks {
   bool ReshardsBehindForward(size_t u) const;
   int64_t GatherInputBytes(size_t u) const;
   BufferId Open(std::string_view name, Category category, int64_t bytes, std::string_view kept_by, size_t u);
-  void Close(BufferId& id);
   void CloseAll(std::vector<BufferId>& buffers);
 
   const StepFacts& facts_;

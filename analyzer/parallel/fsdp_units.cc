@@ -143,4 +143,9 @@ absl::StatusOr<std::vector<FsdpUnit>> UnitsOf(const StepFacts& facts, std::vecto
   return units;
 }
 
+absl::StatusOr<std::vector<FsdpUnit>> UnitsOf(const StepFacts& facts, const RankLayout& layout) {
+  ASSIGN_OR_RETURN(std::vector<std::string> modules, UnitModulesOf(facts, layout));
+  return UnitsOf(facts, std::move(modules), layout);
+}
+
 }  // namespace onnx_mem

@@ -39,6 +39,8 @@ absl::StatusOr<std::vector<std::string>> UnitModulesOf(const StepFacts& facts, c
 // Units of these modules as far as they have parameters in the step, outer ones before what is in them; the root first.
 absl::StatusOr<std::vector<FsdpUnit>> UnitsOf(const StepFacts& facts, std::vector<std::string> modules,
                                               const RankLayout& layout);
+// The same of UnitModulesOf(facts, layout): of a model that no pipeline cuts.
+absl::StatusOr<std::vector<FsdpUnit>> UnitsOf(const StepFacts& facts, const RankLayout& layout);
 
 // Modules that repeat, "encoder.layers.0" and its siblings: outermost first found, those with parameters alone.
 std::vector<std::string> RepeatedModules(const StepFacts& facts);

@@ -64,13 +64,9 @@ absl::StatusOr<LocalStep> StepOfRank(const std::vector<const StageProgram*>& sta
   step.program = std::make_shared<const MemoryProgram>(editor.Finish());
   RETURN_IF_ERROR(CheckStep(*step.program));
   if (layout.data == DataParallel::kDdp || layout.data == DataParallel::kZero1) {
-    for (const TrainedParameter& p : step.trained) step.summed_bytes += p.bytes;
+    step.summed_bytes = TrainedBytes(step.trained);
   }
-  if (layout.data != DataParallel::kZero1) return step;
-  std::optional<int64_t> own;
-  if (layout.rank) own = DataRankOf(layout, *layout.rank);
-  const int64_t whose = DealParameters(layout, own, step);
-  if (!layout.rank) step.rank += whose * layout.tensor.ranks;
+  if (layout.data == DataParallel::kZero1) DealParameters(layout, step);
   return step;
 }
 

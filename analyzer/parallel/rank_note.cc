@@ -74,9 +74,7 @@ absl::StatusOr<Diagnostic> RankNote(const Enacted& enacted, const LocalStep& ste
                     " to ", FormatBytes(nccl.high_bytes), " by its source");
   }
   if (layout.data == DataParallel::kFsdp) {
-    const StepFacts facts = FactsOf(enacted);
-    ASSIGN_OR_RETURN(std::vector<std::string> modules, UnitModulesOf(facts, layout));
-    ASSIGN_OR_RETURN(const std::vector<FsdpUnit> units, UnitsOf(facts, std::move(modules), layout));
+    ASSIGN_OR_RETURN(const std::vector<FsdpUnit> units, UnitsOf(FactsOf(enacted), layout));
     note.details.push_back(UnitsText(units));
   }
   note.details.push_back("why: they follow PyTorch's code on tensors without data; no card has confirmed them");

@@ -43,7 +43,7 @@ void StageReplay::BackwardInput(int64_t m) {
       const bool saved = program_.buffers[id].begin.value() < split_ && at > first_weight_;
       const bool kept =
           saved || life(id) == Life::kReceivedGradient || kept_for_weights_[static_cast<size_t>(id.value())];
-      if (!kept) Close(At(micro_batch, id));
+      if (!kept) editor_.CloseIfOpen(At(micro_batch, id));
     }
     const std::vector<BufferId>& born = born_[static_cast<size_t>(at)];
     const bool weights_alone = !born.empty() && std::all_of(born.begin(), born.end(), [&](BufferId id) {

@@ -106,14 +106,9 @@ void StageReplay::Do(const StageAction& action) {
   }
 }
 
-void StageReplay::Close(BufferId& id) {
-  if (id.valid()) editor_.Close(id);
-  id = BufferId();
-}
-
 void StageReplay::CloseAll(Life life, MicroBatch& micro_batch) {
   for (size_t i = 0; i < lives_.size(); ++i) {
-    if (lives_[i] == life) Close(micro_batch.at[i]);
+    if (lives_[i] == life) editor_.CloseIfOpen(micro_batch.at[i]);
   }
 }
 
@@ -163,7 +158,7 @@ void StageReplay::Backward(int64_t m) {
 void StageReplay::EndBackward(int64_t m) {
   MicroBatch& micro_batch = micro_batches_[static_cast<size_t>(m)];
   any_gradient_ = true;
-  for (BufferId& copy : micro_batch.input_casts) Close(copy);
+  for (BufferId& copy : micro_batch.input_casts) editor_.CloseIfOpen(copy);
   CloseAll(Life::kProgram, micro_batch);
   CloseAll(Life::kReceivedGradient, micro_batch);
   CloseAll(Life::kSentOutput, micro_batch);
@@ -187,8 +182,8 @@ void StageReplay::RunSteps(int32_t from, int32_t to, MicroBatch& micro_batch, bo
 // their buckets; before, under no_sync, they are ordinary tensors.
 void StageReplay::Arrive(int32_t at, MicroBatch& micro_batch, bool is_first) {
   for (const BufferId id : arriving_[static_cast<size_t>(at)]) {
-    if (!is_first) Close(At(micro_batch, id));
-    if (layout_.bucket_view && backwards_left_ == 0) Close(gradients_[static_cast<size_t>(id.value())]);
+    if (!is_first) editor_.CloseIfOpen(At(micro_batch, id));
+    if (layout_.bucket_view && backwards_left_ == 0) editor_.CloseIfOpen(gradients_[static_cast<size_t>(id.value())]);
   }
 }
 
@@ -226,7 +221,7 @@ void StageReplay::OpenMade(int32_t at, MicroBatch& micro_batch, Made made, bool 
 
 void StageReplay::CloseDying(int32_t at, MicroBatch& micro_batch) {
   for (const BufferId id : dying_[static_cast<size_t>(at)]) {
-    if (life(id) == Life::kProgram || life(id) == Life::kReceivedGradient) Close(At(micro_batch, id));
+    if (life(id) == Life::kProgram || life(id) == Life::kReceivedGradient) editor_.CloseIfOpen(At(micro_batch, id));
   }
 }
 
@@ -251,7 +246,7 @@ void StageReplay::Finish() {
   for (MicroBatch& micro_batch : micro_batches_) {
     for (size_t i = 0; i < lives_.size(); ++i) {
       const bool kept = stage_.is_last && (lives_[i] == Life::kReceivedInput || lives_[i] == Life::kLoss);
-      if (!kept && lives_[i] != Life::kResult) Close(micro_batch.at[i]);
+      if (!kept && lives_[i] != Life::kResult) editor_.CloseIfOpen(micro_batch.at[i]);
     }
   }
 }

@@ -81,7 +81,6 @@ class StageReplay {
   void Arrive(int32_t at, MicroBatch& micro_batch, bool is_first);
   bool IsDdp() const { return layout_.data == DataParallel::kDdp || layout_.data == DataParallel::kZero1; }
   void CloseAll(Life life, MicroBatch& micro_batch);
-  void Close(BufferId& id);
   Life life(BufferId id) const { return lives_[static_cast<size_t>(id.value())]; }
   BufferId& At(MicroBatch& micro_batch, BufferId id) { return micro_batch.at[static_cast<size_t>(id.value())]; }
 

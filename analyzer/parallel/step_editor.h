@@ -26,6 +26,11 @@ class StepEditor {
   StepId next() const { return program_.steps.next_id(); }
   // Gone before it.
   void Close(BufferId id) { program_.buffers[id].end = program_.steps.next_id(); }
+  // The same where it is there, and `id` is none from then on.
+  void CloseIfOpen(BufferId& id) {
+    if (id.valid()) Close(id);
+    id = BufferId();
+  }
 
   StepId Copy(const Step& step) { return program_.steps.Add(step); }
   // What a strategy does between the model's own steps, in the phase of the step before.

@@ -26,9 +26,9 @@ absl::StatusOr<LocalStep> SpreadFsdp(const SpreadInput& input);   // fully_shard
 
 // DDP's buckets: flat, without padding, and there from construction to the end, whatever their number.
 Buffer BucketsOf(const StepFacts& facts);
-// ZeroRedundancyOptimizer deals whole parameters: of `step` the rank's own are left, which is `rank` among those that
-// share the batch, or the one that gets most. Returns whose they are.
-int64_t DealParameters(const RankLayout& layout, std::optional<int64_t> rank, LocalStep& step);
+// ZeroRedundancyOptimizer deals whole parameters: of `step`, which is that of the first of those that share the batch,
+// the rank's own are left. Without a rank in `layout` it becomes that of the one that gets most.
+void DealParameters(const RankLayout& layout, LocalStep& step);
 // Floating buffers and inputs keep their type under MixedPrecisionPolicy; of inputs a copy is converted, one of
 // `casts`.
 Buffer InOwnType(Buffer buffer, const RankLayout& layout, std::vector<Buffer>& casts);

@@ -113,12 +113,6 @@ class Counter {
   Received received_ = {};
 };
 
-int64_t BytesOf(const std::vector<TrainedParameter>& parameters) {
-  int64_t bytes = 0;
-  for (const TrainedParameter& p : parameters) bytes += p.bytes;
-  return bytes;
-}
-
 // DistributedDataParallel sums gradients once a step, or in each micro-batch; it sends its buffers before each forward.
 // ZeroRedundancyOptimizer sends each parameter from its owner to all others.
 void AddDdp(const LocalStep& step, const Run& run, const RankLayout& layout, Received& received) {
@@ -132,7 +126,7 @@ void AddDdp(const LocalStep& step, const Run& run, const RankLayout& layout, Rec
       if (copy) Add(received, Collective::kBroadcast, run.accumulate * buffer.bytes);
     }
   }
-  if (layout.data == DataParallel::kZero1) Add(received, Collective::kBroadcast, whole - BytesOf(step.trained));
+  if (layout.data == DataParallel::kZero1) Add(received, Collective::kBroadcast, whole - TrainedBytes(step.trained));
 }
 
 // Of a rank: of DDP one, whose gradients are summed; of FSDP2 one that gathers and scatters, and of HSDP one more among

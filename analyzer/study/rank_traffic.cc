@@ -5,7 +5,6 @@
 namespace onnx_mem {
 
 absl::StatusOr<TrafficCost> TrafficOn(Study& study, const Workload& workload, const Gpu& card) {
-  ASSIGN_OR_RETURN(const Shared<Enacted> enacted, study.Enact(workload));
   ASSIGN_OR_RETURN(const Shared<LocalStep> step, study.Local(workload));
   return CostOf(TrafficOf(*step, workload.run, workload.layout), card);
 }

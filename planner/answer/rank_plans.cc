@@ -45,9 +45,7 @@ std::vector<Segment> SegmentsOf(const ModulePlan& plan) {
 // Modules of fully_shard but for the root; none where nothing is sharded.
 absl::StatusOr<std::vector<std::string>> UnitsAround(const Enacted& enacted, const RankLayout& layout) {
   if (layout.data != DataParallel::kFsdp) return std::vector<std::string>();
-  const StepFacts facts = FactsOf(enacted);
-  ASSIGN_OR_RETURN(std::vector<std::string> modules, UnitModulesOf(facts, layout));
-  ASSIGN_OR_RETURN(const std::vector<FsdpUnit> units, UnitsOf(facts, std::move(modules), layout));
+  ASSIGN_OR_RETURN(const std::vector<FsdpUnit> units, UnitsOf(FactsOf(enacted), layout));
   return NamesOf(units);
 }
 

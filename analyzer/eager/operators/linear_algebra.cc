@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analyzer/eager/operators/families.h"
+#include "analyzer/eager/operators/matmul.h"
 #include "analyzer/eager/operators/pointwise.h"
 #include "analyzer/eager/operators/reduce.h"
 #include "analyzer/eager/views/views.h"
@@ -182,16 +183,6 @@ void EnactNorm(Machine& m, const Call& call, Outputs& out) {
 //   [M, T] x [T, N] -> [E, M, N]    the inner dimension is: gradients of the matrices
 constexpr std::string_view kGroupedMm = "_grouped_mm";
 
-struct Factor {
-  Dims dims;
-  bool column_major;
-};
-
-Factor FactorOf(const EagerTensor& t) {
-  const size_t rank = t.dims.size();
-  return {t.dims, t.strides[rank - 2] == 1 && t.strides[rank - 1] == t.dims[rank - 2]};
-}
-
 TensorRef GroupedProduct(Machine& m, const Dims& a, const Dims& b, int64_t groups, DType dtype) {
   const int64_t rows = a[a.size() - 2], inner = a.back(), columns = b.back();
   const bool both = a.size() == b.size(), batched = both && a.size() == 3;
@@ -201,12 +192,10 @@ TensorRef GroupedProduct(Machine& m, const Dims& a, const Dims& b, int64_t group
 
 // The gradient of a factor: first x second, or where it was column-major their transposes the other way round, viewed
 // back.
-TensorRef FactorGradient(Machine& m, const Factor& of, const Dims& first, const Dims& second, int64_t groups,
+TensorRef FactorGradient(Machine& m, const MatrixLayout& of, const Dims& first, const Dims& second, int64_t groups,
                          DType dtype) {
   if (!of.column_major) return GroupedProduct(m, first, second, groups, dtype);
-  const TensorRef made = GroupedProduct(m, Swapped(second), Swapped(first), groups, dtype);
-  const auto rank = static_cast<int64_t>(made->dims.size());
-  return Transpose(m, made, rank - 2, rank - 1);
+  return TransposeLast(m, GroupedProduct(m, Swapped(second), Swapped(first), groups, dtype));
 }
 
 void EnactGroupedMm(Machine& m, const Call& call, Outputs& out) {
@@ -218,7 +207,7 @@ void EnactGroupedMm(Machine& m, const Call& call, Outputs& out) {
   node.Save(ends);
   out[0] = GroupedProduct(m, a->dims, b->dims, groups, a->dtype);
   node.Output(out[0]);
-  node.Formula([left = FactorOf(*a), right = FactorOf(*b), groups](Backward& back) {
+  node.Formula([left = LayoutOf(*a), right = LayoutOf(*b), groups](Backward& back) {
     const Dims grad = back.grad()->dims;
     const DType dtype = back.grad()->dtype;
     if (back.needs(1)) back.result(1, FactorGradient(back.m, right, Swapped(left.dims), grad, groups, dtype));

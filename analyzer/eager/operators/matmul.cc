@@ -18,14 +18,6 @@
 namespace onnx_mem::eager {
 namespace {
 
-// A matrix as its gradient's formula remembers it.
-struct Layout {
-  Dims dims;
-  bool column_major;
-};
-
-Layout LayoutOf(const EagerTensor& t) { return {t.dims, t.strides[0] == 1 && t.strides[1] == t.dims[0]}; }
-
 int64_t MmFlops(int64_t m, int64_t n, int64_t k) { return Saturated({2, m, n, k}); }
 
 // a [m,k] x b [k,n] without history: what the kernel gives.
@@ -34,7 +26,7 @@ TensorRef MmKernel(Machine& m, int64_t rows, int64_t inner, int64_t columns, DTy
 }
 
 // Gradient of a matrix [rows, columns]; made transposed and viewed back where the matrix was column-major.
-TensorRef MmGrad(Backward& b, const Layout& layout, int64_t inner) {
+TensorRef MmGrad(Backward& b, const MatrixLayout& layout, int64_t inner) {
   const int64_t rows = layout.dims[0], columns = layout.dims[1];
   const DType dtype = b.grad()->dtype;
   if (!layout.column_major) return MmKernel(b.m, rows, inner, columns, dtype);
@@ -56,11 +48,6 @@ bool ShouldFold(const TensorRef& a, const TensorRef& b) {
     if (strides[i] != strides[i + 1] * dims[i + 1]) return false;
   }
   return true;
-}
-
-TensorRef TransposeLast(Machine& m, const TensorRef& t) {
-  const auto rank = static_cast<int64_t>(t->dims.size());
-  return Transpose(m, t, rank - 2, rank - 1);
 }
 
 // mv: [m,k] x [k]. Saves as mm; the outer product is a mul.
@@ -185,6 +172,16 @@ void EnactBaddbmm(Machine& m, const Call& call, Outputs& out) {
 }
 
 }  // namespace
+
+MatrixLayout LayoutOf(const EagerTensor& t) {
+  const size_t rank = t.dims.size();
+  return {t.dims, t.strides[rank - 2] == 1 && t.strides[rank - 1] == t.dims[rank - 2]};
+}
+
+TensorRef TransposeLast(Machine& m, const TensorRef& t) {
+  const auto rank = static_cast<int64_t>(t->dims.size());
+  return Transpose(m, t, rank - 2, rank - 1);
+}
 
 TensorRef Mm(Machine& m, const TensorRef& a, const TensorRef& b) {
   NodeRef node = m.MakeNode("MmBackward0", {a, b});

@@ -14,6 +14,14 @@ TensorRef Bmm(Machine& m, const TensorRef& a, const TensorRef& b);              
 TensorRef Matmul(Machine& m, const TensorRef& a, const TensorRef& b);
 // aten::linear with `weight_t` = weight.t(), [in, out]; bias may be null.
 TensorRef Linear(Machine& m, const TensorRef& x, const TensorRef& weight_t, const TensorRef& bias);
+// The last two dimensions of `t` change places, as t.mT.
+TensorRef TransposeLast(Machine& m, const TensorRef& t);
+// A matrix, or several, as its gradient's formula remembers it.
+struct MatrixLayout {
+  Dims dims;
+  bool column_major;  // in the last two dimensions
+};
+MatrixLayout LayoutOf(const EagerTensor& t);
 // The transpose of a parameter that the file stores transposed: `stored` [in, out] stands for a parameter [out, in];
 // gives its t(), [in, out] in column-major order.
 TensorRef TransposeOfStored(Machine& m, const TensorRef& stored);

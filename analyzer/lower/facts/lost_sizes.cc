@@ -181,7 +181,7 @@ int64_t Find(const std::map<std::string, int64_t>& of, const std::string& name) 
   return known == of.end() ? 0 : known->second;
 }
 
-// As large as a twin or as a layer of that name; 0 where nothing of the name tells.
+// As large as a twin or as a layer of that name; 0 where there is none.
 int64_t BytesByName(const KnownSizes& sizes, std::string_view target) {
   if (const int64_t twin = Find(sizes.alike, WithoutNumbers(target)); twin != 0) return twin;
   if (const int64_t slot = Find(sizes.of_slot, SlotOf(target)); slot != 0) return slot;

@@ -46,7 +46,7 @@ struct LayoutCase {
   Dims output, strides;
 };
 
-// The operands change places where that leaves the result in its own order, as torch.einsum(...).stride() tells.
+// The operands change places where that leaves the result in its own order, as torch.einsum(...).stride() shows.
 TEST(EinsumLayout, IsAsMeasured) {
   const std::vector<LayoutCase> cases = {
       {"dab,dbc->dac", {{11, 3, 5}, {11, 5, 7}}, {11, 3, 7}, {21, 7, 1}},

@@ -12,6 +12,25 @@
 namespace onnx_mem {
 namespace {
 
+TensorId AddStored(const std::string& name, const Dims& dims, Graph& graph) {
+  Tensor tensor;
+  tensor.name = name;
+  tensor.dtype = DType::kFloat32;
+  tensor.shape = Shape(dims);
+  tensor.role = TensorRole::kInitializer;
+  graph.initializers.push_back(graph.tensors.Add(std::move(tensor)));
+  return graph.initializers.back();
+}
+
+// A node of a call, "%relu : [...] target=torch.ops.aten.relu.default](args = (%y,)".
+Node NodeOf(const std::string& op, const std::string& name, const std::string& call, const std::string& args) {
+  Node node;
+  node.op = op;
+  node.metadata[std::string(kFxNode)] = absl::StrCat("%", name, " : [num_users=1] = call_function[target=torch.ops.",
+                                                     call, "](args = (", args, "), kwargs = {})");
+  return node;
+}
+
 // What `lost` takes at most beside an embedding [1000, 64], a linear layer [64, 64] and a norm of 64, which are read.
 int64_t MostBytes(const std::vector<std::string>& lost) {
   Graph graph;
@@ -21,20 +40,11 @@ int64_t MostBytes(const std::vector<std::string>& lost) {
   };
   for (auto& [name, dims] : std::vector<std::pair<std::string, Dims>>{
            {"embed.weight", {1000, 64}}, {"fc.weight", {64, 64}}, {"norm.weight", {64}}, {"out.scale", {1, 64, 4}}}) {
-    Tensor tensor;
-    tensor.name = name;
-    tensor.dtype = DType::kFloat32;
-    tensor.shape = Shape(dims);
-    tensor.role = TensorRole::kInitializer;
-    graph.initializers.push_back(graph.tensors.Add(std::move(tensor)));
+    AddStored(name, dims, graph);
     add(name);
   }
   for (const std::string& target : lost) add(target);
-  Node node;
-  node.op = "Mul";
-  node.metadata[std::string(kFxNode)] =
-      "%mul : [num_users=1] = call_function[target=torch.ops.aten.mul.Tensor](args = (%x, %y), kwargs = {})";
-  graph.nodes.Add(std::move(node));
+  graph.nodes.Add(NodeOf("Mul", "mul", "aten.mul.Tensor", "%x, %y"));
   graph.signature = ProgramSignature::Parse(signature);
   const LostTensors found = FindLostTensors(graph);
   EXPECT_EQ(found.unknown, lost);
@@ -74,37 +84,21 @@ MostOfLost MostBeside(const std::vector<Stored>& stored, const std::vector<std::
   for (const std::string& target : lost)
     absl::StrAppend(&signature, "p_", target, ": PARAMETER target='", target, "'\n");
   for (const std::string& target : shown) absl::StrAppend(&signature, "p_shown: PARAMETER target='", target, "'\n");
-  const auto add = [&](const std::string& name, const Dims& dims) {
-    Tensor tensor;
-    tensor.name = name;
-    tensor.dtype = DType::kFloat32;
-    tensor.shape = Shape(dims);
-    tensor.role = TensorRole::kInitializer;
-    graph.initializers.push_back(graph.tensors.Add(std::move(tensor)));
-    return graph.initializers.back();
-  };
-  add("embed.weight", {1000, 64});
+  AddStored("embed.weight", {1000, 64}, graph);
   for (const Stored& one : stored) {
-    Node node;
-    node.op = one.op;
-    node.inputs = {TensorId(), add(one.name, one.dims)};
-    node.metadata[std::string(kFxNode)] =
-        absl::StrCat("%", one.name, "_read : [num_users=1] = call_function[target=torch.ops.", one.call,
-                     "](args = (%x, %", one.argument, "), kwargs = {})");
+    Node node = NodeOf(one.op, absl::StrCat(one.name, "_read"), one.call, absl::StrCat("%x, %", one.argument));
+    node.inputs = {TensorId(), AddStored(one.name, one.dims, graph)};
     if (!one.module.empty())
       node.metadata["pkg.torch.onnx.name_scopes"] = absl::StrCat("['', '", one.module, "', 'call']");
     graph.nodes.Add(std::move(node));
   }
-  Node last;
-  last.op = "Relu";
-  last.metadata[std::string(kFxNode)] =
-      "%relu : [num_users=1] = call_function[target=torch.ops.aten.relu.default](args = (%y,), kwargs = {})";
-  graph.nodes.Add(std::move(last));
+  graph.nodes.Add(NodeOf("Relu", "relu", "aten.relu.default", "%y,"));
   graph.signature = ProgramSignature::Parse(signature);
   const LostTensors found = FindLostTensors(graph);
   EXPECT_EQ(found.unknown, lost);
   return found.unknown_most;
 }
+
 int64_t MostBytesBeside(const std::vector<Stored>& stored, const std::vector<std::string>& lost,
                         const std::vector<std::string>& shown = {}) {
   return MostBeside(stored, lost, shown).bytes;
