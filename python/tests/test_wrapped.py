@@ -90,6 +90,22 @@ def test_a_record_holds_what_the_weight_wraps(training):
     assert f"param 0.weight.scale f32[{DIM},1] frozen" in record.text()
 
 
+class Buffered(Linear):
+    """The weight is no parameter: a buffer, in whose place it stands."""
+
+    def __init__(self):
+        super().__init__()
+        weight = self.weight
+        del self.weight
+        self.register_buffer("weight", Eighth(weight.data_, weight.scale))
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_a_buffer_takes_what_it_wraps(training):
+    record = held_against_itself(model(Buffered), torch.randn(4, DIM), training=training)
+    assert f"buffer 0.weight.data_ i8[{DIM},{DIM}]" in record.text()
+
+
 def test_the_weight_takes_what_it_wraps():
     x = torch.randn(4, DIM)
     plain = onnx_mem.measure(model(lambda: nn.Sequential(nn.Linear(DIM, DIM), nn.Linear(DIM, DIM))), x, training=False)

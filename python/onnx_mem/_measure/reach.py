@@ -185,7 +185,8 @@ class Reach:
                 for part_name, part in parts_of(p, before + name):
                     found.setdefault(id(part), ("param", part_name))
             for name, b in [*module.named_buffers(), *beside_packed(module).items()]:
-                found.setdefault(id(b), ("buffer", before + name))
+                for part_name, part in parts_of(b, before + name):
+                    found.setdefault(id(part), ("buffer", part_name))
             for name, t in codes_of_packed(module):
                 found.setdefault(id(t), ("param", before + name))
         for optimizer in self.optimizers:

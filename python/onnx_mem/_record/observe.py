@@ -249,8 +249,8 @@ class Observer(TorchDispatchMode):
         for _, part in parts_of(t):
             if part.untyped_storage()._cdata in self._storage_of:
                 self.saved_storages.add(self.storage(part))
-                values += [v for v in [self.known(part)] if v is not None]
-        packed = _Packed(values, t if self.pending is not None else None)
+                values.append(self.known(part))
+        packed = _Packed([v for v in values if v is not None], t if self.pending is not None else None)
         if self.pending is not None:
             self.pending.packed.append(packed)
         return packed
@@ -279,8 +279,9 @@ def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
             else:
                 o.values[names[id(part)]]["tied"].append(part_name)
     for name, b in [*model.named_buffers(remove_duplicate=False), *beside_packed(model).items()]:
-        if id(b) not in names:
-            names[id(b)] = o.new(b, "buffer", name)
+        for part_name, part in parts_of(b, name):
+            if id(part) not in names:
+                names[id(part)] = o.new(part, "buffer", part_name)
     tensors = [t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
     for name, t in zip(input_names(model, args, kwargs), tensors, strict=False):
         if id(t) not in names:
@@ -295,7 +296,7 @@ def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
             handles.append(m.register_forward_hook(lambda m, a, r: _module_event(o, ("ret",)), always_call=True))
     for t in _attributes(model):
         o.attribute(t)
-    tensors = t = p = b = part = None                       # what forward replaces dies where it does
+    tensors = t = p = b = part = None                # what forward replaces dies where it does
     casts = contextlib.ExitStack()               # the loss is under autocast too: what it keeps outlives forward
     gc.collect()
     gc.disable()
