@@ -382,8 +382,8 @@ def test_an_average_of_the_model_is_a_copy_of_it():
         average.update_parameters(net)
     own = onnx_mem.measure(step=step, args=(x,))
     assert average.n_averaged == 0
-    asked = onnx_mem.analyze(net, x, loss="mean", batch=48, ema=True).training
-    assert own.peak_bytes - average.n_averaged.nbytes == asked.peak_bytes
+    answer = onnx_mem.analyze(net, x, loss="mean", batch=48, ema=True).training
+    assert own.peak_bytes - average.n_averaged.nbytes == answer.peak_bytes
 
 
 def test_the_step_of_measure_written_by_hand_takes_the_same():

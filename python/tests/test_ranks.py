@@ -74,7 +74,7 @@ def measured(name, world, folder, code=None):
     return [(int(line[0].split()[1]), line[0].split()[3]) for line in lines]
 
 
-def asked(program, command, record, name, *options):
+def output_of(program, command, record, name, *options):
     whole = [program, *command, str(record), "-b", str(worker.batch_of(name)), "--loss", "cross-entropy", *options]
     answer = subprocess.run(whole, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
@@ -86,11 +86,12 @@ class Planned:
 
     def __init__(self, program, record, name, world, options, folder):
         self.options = [*options, "--budget-on", "live"]
-        self.answer = json.loads(asked(program, ["plan"], record, name, *self.options, "-f", "json"))
+        self.answer = json.loads(output_of(program, ["plan"], record, name, *self.options, "-f", "json"))
         self.chosen = next(p for p in self.answer["plans"] if p["id"] == self.answer["chosen"])
         self.baseline = self.answer["baseline"]["peak_bytes"]
         code = folder / "plan.py"
-        code.write_text(asked(program, ["plan"], record, name, *self.options, "--emit", "pytorch", "--self-contained"))
+        emitted = [*self.options, "--emit", "pytorch", "--self-contained"]
+        code.write_text(output_of(program, ["plan"], record, name, *emitted))
         plain, planned = self.runs(name, world, folder, code)
         assert [gradients for _, gradients in planned] == [gradients for _, gradients in plain]
         self.plain, self.planned = ([alive for alive, _ in ranks] for ranks in (plain, planned))
@@ -112,7 +113,7 @@ class PlannedSetUp(Planned):
 def test_a_rank_has_alive_what_is_predicted(program, record, name, tmp_path):
     world, options = options_of(name, record)
     for rank, (bytes_alive, _) in enumerate(measured(name, world, tmp_path)):
-        answer = asked(program, [], record, name, "-m", "train", "--rank", str(rank), "-f", "json", *options)
+        answer = output_of(program, [], record, name, "-m", "train", "--rank", str(rank), "-f", "json", *options)
         predicted = json.loads(answer)["runs"][0]["training"]["peak_bytes"]
         known = MESH.get(name, 0) + STATISTICS.get(name, 0)
         if name == "pipeline-fsdp-bf16":
@@ -157,7 +158,7 @@ def test_a_plan_that_keeps_calls_gives_equal_gradients_and_takes_its_promise(pro
         (tmp_path / f"{kind}.json").write_text(json.dumps({"segments": segments}))
     with_plan = [*options, "--granularity", "module", "--plan"]
     plan = Planned(program, record, name, world, [*with_plan, str(tmp_path / "kept.json")], tmp_path)
-    answer = json.loads(asked(program, ["plan"], record, name, *with_plan, str(tmp_path / "whole.json"),
+    answer = json.loads(output_of(program, ["plan"], record, name, *with_plan, str(tmp_path / "whole.json"),
                               "--budget-on", "live", "-f", "json"))
     whole = next(p for p in answer["plans"] if p["id"] == answer["chosen"])["peak_bytes"]
     assert whole < plan.chosen["peak_bytes"] < plan.baseline

@@ -106,11 +106,11 @@ def test_a_record_of_another_model_is_told_by_what_the_program_says(program):
 
 def test_a_replay_that_is_not_the_model_is_told_by_its_figure(program):
     x = torch.zeros(2, 16)
-    told = onnx_mem.verify(onnx_mem.record(Model(), x), Model(), x)
-    told.replayed.first_step_peak_bytes += 8
-    assert not told.same
-    assert "first_step_peak_bytes of the record's replay is" in str(told)
-    assert str(told).endswith("the program takes what the model does")
+    found = onnx_mem.verify(onnx_mem.record(Model(), x), Model(), x)
+    found.replayed.first_step_peak_bytes += 8
+    assert not found.same
+    assert "first_step_peak_bytes of the record's replay is" in str(found)
+    assert str(found).endswith("the program takes what the model does")
 
 
 @pytest.mark.parametrize("given", [lambda: onnx_mem.verify(Model()), lambda: onnx_mem.verify(3),

@@ -1,4 +1,4 @@
-"""Functions of torch.nn.functional that do otherwise on tensors without data than on a GPU."""
+"""Functions of torch.nn.functional that behave otherwise on tensors without data than on a GPU."""
 from __future__ import annotations
 
 from collections.abc import Callable

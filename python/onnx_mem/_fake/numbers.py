@@ -71,12 +71,13 @@ def tell_example(t: torch.Tensor, example: torch.Tensor) -> None:
 
 
 def _worked_out(func: Any, args: Any, kwargs: dict[str, Any]) -> torch.Tensor | None:
-    """What `func` gives on the host; None where it draws numbers, writes, or reads what is not known."""
+    """What `func` gives on the host; None where it draws numbers, writes, or reads what decides it and is not known."""
     if func._schema.is_mutable:
         return None
     if func in _LIFTS and isinstance(args[0], torch.Tensor) and not isinstance(args[0], FakeTensor):
         return args[0].clone() if args[0].device.type == "cpu" and not args[0].is_floating_point() else None
-    return _on_host(func, args, kwargs)
+    value = _on_host(func, args, kwargs)
+    return _certain(func, args) if value is None else value
 
 
 def _on_host(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -119,11 +120,14 @@ _OF_UNIFORM = {aten.gt.Scalar: True, aten.ge.Scalar: True, aten.lt.Scalar: False
 def _certain(func: Any, args: Any) -> torch.Tensor | None:
     """What holds whatever the values are: checks of arguments in torch.distributions and torch._check_tensor_all, which
     raise otherwise; torch.rand(1) > 0.0, a draw that a probability of 0 or 1 decides."""
-    of_uniform = func in _OF_UNIFORM and getattr(args[0], "_onnx_mem_uniform", False) and not 0 < args[1] < 1
-    if not of_uniform and func is not aten._is_all_true.default:
+    if func is aten._is_all_true.default:
+        shape, holds = (), True
+    elif func in _OF_UNIFORM and getattr(args[0], "_onnx_mem_uniform", False) and not 0 < args[1] < 1:
+        shape, holds = args[0].shape, _OF_UNIFORM[func] == (args[1] <= 0)
+    else:
         return None
     with no_dispatch():
-        return torch.full(args[0].shape if of_uniform else (), not of_uniform or _OF_UNIFORM[func] == (args[1] <= 0))
+        return torch.full(shape, holds)
 
 
 class DrawnNumber(DataDependentOutputException):
@@ -161,7 +165,6 @@ class FakeMode(FakeTensorMode):
         worth = isinstance(func, torch._ops.OpOverload) and made and all(
             isinstance(t, FakeTensor) and t.numel() <= _MOST and not t.is_inference() for t in made)
         values = _worked_out(func, args, kwargs or {}) if worth else None
-        values = _certain(func, args) if values is None and worth else values
         for t, value in zip(made, values if isinstance(values, (tuple, list)) else [values], strict=False):
             if isinstance(value, torch.Tensor):
                 tell(t, value, args[0] if func.is_view else None)

@@ -20,7 +20,7 @@ _MEANS = {"HigherOrderOperator (\\w+)": "{} is one operator over functions of Py
           "self.shape_env must not be (None)": "a shape depends on data"}
 
 
-def operator_of(error: BaseException) -> str | None:
+def _operator_of(error: BaseException) -> str | None:
     """The framework's operator that was running."""
     operator = None
     for frame, _ in traceback.walk_tb(error.__traceback__):
@@ -36,7 +36,7 @@ def said(error: BaseException) -> str:
         return str(error)
     if kind in _HINTS:
         return f"{_HINTS[kind]}: {error}"
-    operator = operator_of(error)
+    operator = _operator_of(error)
     if operator and "NVIDIA driver" in str(error):
         return (f"operator {operator} has no kernel for tensors without data; leave out what needs it, a loss by "
                 "leaving out the labels")

@@ -26,7 +26,7 @@ from .numbers import FakeMode, known, tell_example
 from .packed import held_by_packed, pack, packed_kernels
 from .recurrent import RECURRENT, recurrent
 from .said import said
-from .wrapped import is_wrapper, parts_of, wrapped_again, wrapped_kernels, wrapped_parameters
+from .wrapped import int_mm, is_wrapper, parts_of, wrapped_again, wrapped_of
 
 T = TypeVar("T")
 
@@ -52,7 +52,6 @@ def fake_cuda(default_device: bool = False) -> Iterator[None]:
             stack.enter_context(torch.device(DEVICE))
         stack.enter_context(AsOnAGpu())
         stack.enter_context(packed_kernels())
-        stack.enter_context(wrapped_kernels())
         patch(stack, torch.nn.functional, "scaled_dot_product_attention", attention)
         patch(stack, torch.nn.init, "trunc_normal_", lambda t, *a, **k: t)   # reads data: impossible on fake tensors
         stack.enter_context(torch.compiler.set_stance("force_eager"))        # compiled modules: as if not compiled
@@ -70,6 +69,8 @@ def fake_cuda(default_device: bool = False) -> Iterator[None]:
         patch(stack, torch.cuda.amp.common, "amp_definitely_not_available", lambda: False)
         patch(stack, torch.cuda, "is_bf16_supported", lambda *a, **k: True)
         patch(stack, torch.cuda, "get_device_capability", lambda *a, **k: CAPABILITY)
+        if hasattr(products := sys.modules.get("torchao.kernel.intmm"), "safe_int_mm"):
+            patch(stack, products, "safe_int_mm", int_mm)
         # transformers asks no fake tensor for its values: it would keep masks that a running model leaves out.
         if hasattr(asking := sys.modules.get("transformers.utils.import_utils"), "is_fake_tensor"):
             patch(stack, asking, "is_fake_tensor", lambda x: isinstance(x, FakeTensor) and known(x) is None)
@@ -231,7 +232,7 @@ def weightless(model: torch.nn.Module, device: str = DEVICE, dtype: torch.dtype 
     if dtype is None and any(isinstance(t, FakeTensor) and t.device.type == device for t in model.parameters()):
         return model
     memo: dict[int, object] = {}
-    wrapped = wrapped_parameters(model)
+    wrapped = wrapped_of(model)
     if wrapped and dtype is not None:
         name, kind = next((name, type(t).__name__) for name, t in wrapped.items())
         raise CannotRecord(f"'{name}' is a {kind}, which has a type of its own: record the model in that precision "

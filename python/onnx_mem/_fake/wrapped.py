@@ -2,8 +2,6 @@
 they are made of. Their own code runs; what it runs on plain tensors is what is seen."""
 from __future__ import annotations
 
-import contextlib
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -40,7 +38,7 @@ def plain_leaves(tree: Any) -> list[torch.Tensor]:
     return [part for t in tree_leaves(tree) if isinstance(t, torch.Tensor) for _, part in parts_of(t)]
 
 
-def wrapped_parameters(model: torch.nn.Module) -> dict[str, torch.nn.Parameter]:
+def wrapped_of(model: torch.nn.Module) -> dict[str, torch.Tensor]:
     """Parameters and buffers that are such tensors, by name."""
     return {name: t for name, t in [*model.named_parameters(), *model.named_buffers()] if is_wrapper(t)}
 
@@ -57,23 +55,8 @@ def wrapped_again(t: torch.Tensor, memo: dict[int, Any]) -> torch.Tensor:
     return torch.nn.Parameter(made, requires_grad=False) if isinstance(t, torch.nn.Parameter) else made
 
 
-def _int_mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+def int_mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """torchao/kernel/intmm.py, safe_int_mm: what it runs on a card, where tensors have data."""
     if any(n == 0 or n % 8 for n in (a.shape[1], b.shape[1])):
         return torch.matmul(a.cpu().to(torch.int32), b.cpu().to(torch.int32)).to(a.device)
     return torch._int_mm(a if a.shape[0] % 8 == 0 else a.contiguous(), b.contiguous())
-
-
-@contextlib.contextmanager
-def wrapped_kernels() -> Iterator[None]:
-    """The library's products of integers allocate inside what they would on a card."""
-    library = sys.modules.get("torchao.kernel.intmm")
-    was = getattr(library, "safe_int_mm", None)
-    if was is None:
-        yield
-        return
-    library.safe_int_mm = _int_mm
-    try:
-        yield
-    finally:
-        library.safe_int_mm = was
