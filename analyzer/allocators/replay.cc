@@ -15,8 +15,6 @@
 namespace onnx_mem {
 namespace {
 
-size_t Index(StepId id) { return static_cast<size_t>(id.value()); }
-
 // The buffers that something happens to at each step, those of one step in their order.
 class ByStep {
  public:
@@ -31,8 +29,8 @@ class ByStep {
     for (BufferId id(0); id < script.end(); id = BufferId(id.value() + 1)) buffers_[next[place(id)]++] = id;
   }
   std::span<const BufferId> At(StepId step) const {
-    const size_t begin = begins_[Index(step)];
-    return {buffers_.data() + begin, begins_[Index(step) + 1] - begin};
+    const size_t begin = begins_[step.index()];
+    return {buffers_.data() + begin, begins_[step.index() + 1] - begin};
   }
 
  private:
@@ -42,8 +40,9 @@ class ByStep {
 
 struct Events {
   explicit Events(const ReplayScript& script)
-      : frees(script, [&](const ReplayedLife& life) { return life.fixed ? script.num_steps() : Index(life.end); }),
-        allocs(script, [&](const ReplayedLife& life) { return life.fixed ? script.num_steps() : Index(life.begin); }) {}
+      : frees(script, [&](const ReplayedLife& life) { return life.fixed ? script.num_steps() : life.end.index(); }),
+        allocs(script, [&](const ReplayedLife& life) { return life.fixed ? script.num_steps() : life.begin.index(); }) {
+  }
 
   ByStep frees;
   ByStep allocs;
@@ -91,7 +90,7 @@ class Replayer {
       if (ids_[i] != kNoAllocation) places_[i] = allocator_->PlaceOf(ids_[i]);
     }
     const AllocatorState begin = allocator_->State();
-    for (StepId step(0); Index(step) < script.num_steps(); step = StepId(step.value() + 1)) {
+    for (StepId step(0); step.index() < script.num_steps(); step = StepId(step.value() + 1)) {
       moment_.step = step;
       for (BufferId id : events.frees.At(step)) Free(script, id);
       for (BufferId id : events.allocs.At(step)) {
@@ -128,7 +127,7 @@ class Replayer {
     for (BufferId id(0); id < script.end(); id = BufferId(id.value() + 1)) {
       if (!script[id].fixed) continue;
       const int64_t allocation = before.Take(KeyOf(script, script[id]));
-      ids_[static_cast<size_t>(id.value())] = allocation;
+      ids_[id.index()] = allocation;
       if (allocation == kNoAllocation) missing.push_back(id);
     }
     for (const KeptBuffer& one : before.Rest()) {
@@ -145,9 +144,9 @@ class Replayer {
     kept_for_good_ = true;
     for (BufferId id(0); id < script.end(); id = BufferId(id.value() + 1)) {
       const ReplayedLife& life = script[id];
-      if (Index(life.end) != script.num_steps()) continue;
+      if (life.end.index() != script.num_steps()) continue;
       if (life.survives) {
-        kept_.push_back({KeyOf(script, life), ids_[static_cast<size_t>(id.value())]});
+        kept_.push_back({KeyOf(script, life), ids_[id.index()]});
         kept_for_good_ = kept_for_good_ && life.fixed;
       } else {
         Free(script, id);
@@ -165,8 +164,8 @@ class Replayer {
       usage_.out_of_memory = OutOfMemory{moment_, id, allocator_->State()};
       return false;
     }
-    ids_[static_cast<size_t>(id.value())] = allocation;
-    if (with_addresses_) places_[static_cast<size_t>(id.value())] = allocator_->PlaceOf(allocation);
+    ids_[id.index()] = allocation;
+    if (with_addresses_) places_[id.index()] = allocator_->PlaceOf(allocation);
     live_bytes_ += life.bytes;
     RecordPeaks();
     return true;
@@ -186,7 +185,7 @@ class Replayer {
   }
 
   void Free(const ReplayScript& script, BufferId id) {
-    FreeAllocation(std::exchange(ids_[static_cast<size_t>(id.value())], kNoAllocation));
+    FreeAllocation(std::exchange(ids_[id.index()], kNoAllocation));
     live_bytes_ -= script[id].bytes;
   }
 

@@ -45,15 +45,15 @@ StageReplay::StageReplay(const StageProgram& stage, const RankLayout& layout, St
 void StageReplay::Classify() {
   for (BufferId id(0); program_.buffers.contains(id); id = BufferId(id.value() + 1)) {
     const Buffer& buffer = program_.buffers[id];
-    lives_[static_cast<size_t>(id.value())] = LifeOf(id);
-    born_[static_cast<size_t>(buffer.begin.value())].push_back(id);
-    dying_[static_cast<size_t>(buffer.end.value())].push_back(id);
+    lives_[id.index()] = LifeOf(id);
+    born_[buffer.begin.index()].push_back(id);
+    dying_[buffer.end.index()].push_back(id);
   }
   const std::vector<BufferId>& inputs = stage_.enacted.inputs;
   for (const GradientArrival& arrival : stage_.enacted.arrivals) {
     const bool of_input = Contains(inputs, arrival.parameter);
-    lives_[static_cast<size_t>(arrival.gradient.value())] = of_input ? Life::kInputGradient : Life::kParameterGradient;
-    if (!of_input) arriving_[static_cast<size_t>(arrival.step.value())].push_back(arrival.gradient);
+    lives_[arrival.gradient.index()] = of_input ? Life::kInputGradient : Life::kParameterGradient;
+    if (!of_input) arriving_[arrival.step.index()].push_back(arrival.gradient);
   }
 }
 
@@ -183,7 +183,7 @@ void StageReplay::RunSteps(int32_t from, int32_t to, MicroBatch& micro_batch, bo
 void StageReplay::Arrive(int32_t at, MicroBatch& micro_batch, bool is_first) {
   for (const BufferId id : arriving_[static_cast<size_t>(at)]) {
     if (!is_first) editor_.CloseIfOpen(At(micro_batch, id));
-    if (layout_.bucket_view && backwards_left_ == 0) editor_.CloseIfOpen(gradients_[static_cast<size_t>(id.value())]);
+    if (layout_.bucket_view && backwards_left_ == 0) editor_.CloseIfOpen(gradients_[id.index()]);
   }
 }
 
@@ -215,7 +215,7 @@ void StageReplay::OpenMade(int32_t at, MicroBatch& micro_batch, Made made, bool 
     const BufferId moved = editor_.Open(std::move(buffer));
     const bool gradient = life(id) == Life::kParameterGradient;
     if (gradient && hooks_ && hooks_->Takes(program_.buffers[id], id, moved)) continue;
-    (gradient && is_first ? gradients_[static_cast<size_t>(id.value())] : At(micro_batch, id)) = moved;
+    (gradient && is_first ? gradients_[id.index()] : At(micro_batch, id)) = moved;
   }
 }
 

@@ -81,8 +81,8 @@ class StageReplay {
   void Arrive(int32_t at, MicroBatch& micro_batch, bool is_first);
   bool IsDdp() const { return layout_.data == DataParallel::kDdp || layout_.data == DataParallel::kZero1; }
   void CloseAll(Life life, MicroBatch& micro_batch);
-  Life life(BufferId id) const { return lives_[static_cast<size_t>(id.value())]; }
-  BufferId& At(MicroBatch& micro_batch, BufferId id) { return micro_batch.at[static_cast<size_t>(id.value())]; }
+  Life life(BufferId id) const { return lives_[id.index()]; }
+  BufferId& At(MicroBatch& micro_batch, BufferId id) { return micro_batch.at[id.index()]; }
 
   const StageProgram& stage_;
   const MemoryProgram& program_;

@@ -59,8 +59,8 @@ StepId BestStep(const MemoryProgram& program, const std::vector<OwnedBlock>& blo
   std::vector<std::vector<int64_t>> begins(program.steps.size() + 1), ends(program.steps.size() + 1);
   for (const Buffer& buffer : program.buffers) {
     if (buffer.bytes == 0) continue;
-    begins[static_cast<size_t>(buffer.begin.value())].push_back(InBlocks(buffer.bytes));
-    ends[static_cast<size_t>(buffer.end.value())].push_back(InBlocks(buffer.bytes));
+    begins[buffer.begin.index()].push_back(InBlocks(buffer.bytes));
+    ends[buffer.end.index()].push_back(InBlocks(buffer.bytes));
   }
   CommonBytes common(blocks);
   int64_t best = -1;

@@ -18,7 +18,7 @@ namespace onnx_mem {
 namespace {
 
 using Name = std::string_view;
-using Names = absl::flat_hash_set<Name>;
+using NameSet = absl::flat_hash_set<Name>;
 
 absl::Status BadOrder(const std::string& what) {
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadModel, what);
@@ -38,7 +38,7 @@ class OrderedScope {
 
  private:
   absl::Status Define();
-  void FreeReads(const onnx::GraphProto& body, Names defined, std::vector<Name>& reads) const;
+  void FreeReads(const onnx::GraphProto& body, NameSet defined, std::vector<Name>& reads) const;
   std::vector<Name> ReadsOf(const onnx::NodeProto& node) const;
   absl::StatusOr<bool> OrderBodies(onnx::NodeProto& node) const;
   bool Knows(Name name) const {
@@ -50,7 +50,7 @@ class OrderedScope {
 
   onnx::GraphProto& graph_;
   const OrderedScope* outer_;
-  Names given_;                           // inputs and initializers
+  NameSet given_;                         // inputs and initializers
   absl::flat_hash_map<Name, int> maker_;  // node that makes a value
 };
 
@@ -72,7 +72,7 @@ absl::Status OrderedScope::Define() {
 }
 
 // Values that `body` takes from the graphs around it.
-void OrderedScope::FreeReads(const onnx::GraphProto& body, Names defined, std::vector<Name>& reads) const {
+void OrderedScope::FreeReads(const onnx::GraphProto& body, NameSet defined, std::vector<Name>& reads) const {
   for (const auto& input : body.input()) defined.insert(input.name());
   for (const auto& tensor : body.initializer()) defined.insert(tensor.name());
   for (const auto& tensor : body.sparse_initializer()) defined.insert(tensor.values().name());
