@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "analyzer/order/stable_sort.h"
 #include "report/analyze/answer.h"
 
 namespace onnx_mem {
@@ -50,8 +51,7 @@ std::vector<RangeCause> RangeCauses(const Report& report, const PartSummary& par
   }
   std::vector<RangeCause> causes = {context, file, gaps, above, varied};
   std::erase_if(causes, [](const RangeCause& cause) { return cause.less_bytes == 0 && cause.more_bytes == 0; });
-  std::stable_sort(causes.begin(), causes.end(),
-                   [](const RangeCause& a, const RangeCause& b) { return WidthOf(a) > WidthOf(b); });
+  StableSort(causes, [](const RangeCause& a, const RangeCause& b) { return WidthOf(a) > WidthOf(b); });
   return causes;
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/order/stable_sort.h"
 #include "report/analyze/answer.h"
 #include "report/compare/compare_forms.h"
 #include "report/parts/figures.h"
@@ -112,7 +113,7 @@ class FigureTable {
         rows.push_back({figure.part, figure.key, figure.title, false, 0, 0});
       }
     }
-    std::stable_sort(rows.begin(), rows.end(), [](const ComparedFigure& a, const ComparedFigure& b) {
+    StableSort(rows, [](const ComparedFigure& a, const ComparedFigure& b) {
       if (a.total != b.total) return b.total;
       return !a.total && std::llabs(a.delta()) > std::llabs(b.delta());
     });
