@@ -175,7 +175,7 @@ std::string DataWith(const Report& report, const std::vector<PageRun>& runs, siz
     json.EndObject();
   }
   json.EndArray();
-  if (const auto* planned = std::get_if<PlanPart>(&report.part)) WritePagePlans(json, *planned);
+  if (const auto* planned = std::get_if<PlanPart>(&report.part)) WritePagePlans(json, *planned, runs);
   json.EndObject();
   // A "<" could end the script element that holds this, or open a comment in it.
   std::string text;

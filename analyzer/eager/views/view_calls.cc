@@ -44,7 +44,7 @@ void EnactSlice(Machine& m, const Call& call, Outputs& out) {
     const int64_t count = call.output_dims()[axis];
     const int64_t step = i < steps.size() ? steps[i] : 1;
     if (count == t->dims[axis] && step == 1) continue;  // x[:] of everything makes no slice
-    t = SliceView(m, t, axes[i], starts[i], count, step);
+    t = SliceView(m, t, axes[i], count, step);
   }
   out[0] = t == call.input(0) ? Alias(m, t) : t;
 }

@@ -123,7 +123,7 @@ TensorRef CloneAs(Machine& m, const TensorRef& t, const Dims& strides) {
 
 TensorRef Contiguous(Machine& m, const TensorRef& t) { return IsContiguous(*t) ? t : Clone(m, t, /*contiguous=*/true); }
 
-TensorRef SliceView(Machine& m, const TensorRef& t, int64_t axis, int64_t /*start*/, int64_t count, int64_t step) {
+TensorRef SliceView(Machine& m, const TensorRef& t, int64_t axis, int64_t count, int64_t step) {
   NodeRef node = m.MakeNode("SliceBackward0", {t});
   Dims dims = t->dims, strides = t->strides;
   dims[static_cast<size_t>(axis)] = count;
