@@ -192,16 +192,8 @@ class Replayer {
   void RecordPeaks() {
     const AllocatorState state = allocator_->State();
     usage_.peak_live_bytes = std::max(usage_.peak_live_bytes, live_bytes_);
-    if (state.allocated_bytes > usage_.peak_allocated_bytes) {
-      usage_.peak_allocated_bytes = state.allocated_bytes;
-      usage_.peak_allocated_at = moment_;
-      usage_.unused_bytes = state.reserved_bytes - state.allocated_bytes;
-      usage_.largest_unused_block_bytes = state.largest_free_bytes;
-    }
-    if (state.reserved_bytes > usage_.peak_reserved_bytes) {
-      usage_.peak_reserved_bytes = state.reserved_bytes;
-      usage_.peak_reserved_at = moment_;
-    }
+    usage_.peak_allocated_bytes = std::max(usage_.peak_allocated_bytes, state.allocated_bytes);
+    usage_.peak_reserved_bytes = std::max(usage_.peak_reserved_bytes, state.reserved_bytes);
   }
 
   void RecordStep() {

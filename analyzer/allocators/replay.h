@@ -57,14 +57,9 @@ struct OutOfMemory {
 struct AllocatorUsage {
   int64_t peak_live_bytes = 0;  // exact sizes
   int64_t peak_allocated_bytes = 0;
-  Moment peak_allocated_at;
   int64_t peak_reserved_bytes = 0;
   int64_t touched_bytes = 0;       // AllocatorState::touched_bytes, at the end
   std::vector<RegionUse> regions;  // Allocator::Regions, at the end
-  Moment peak_reserved_at;
-  // At the peak of allocated bytes: reserved but not in use, and the largest piece of it.
-  int64_t unused_bytes = 0;
-  int64_t largest_unused_block_bytes = 0;
   int64_t device_allocations = 0;
   int64_t retries = 0;
   int64_t last_retries = 0;                  // of the last repetition: what a step costs once the cache has settled

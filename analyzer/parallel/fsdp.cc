@@ -26,7 +26,8 @@ class FsdpWriter {
         hooks_(facts_, layout_, std::move(units), editor_),
         born_(program_.steps.size()),
         dying_(program_.steps.size() + 1),
-        moved_(program_.buffers.size()) {
+        moved_(program_.buffers.size()),
+        copies_(program_.steps.size()) {
     for (BufferId id(0); program_.buffers.contains(id); id = BufferId(id.value() + 1)) {
       const Buffer& buffer = program_.buffers[id];
       if (buffer.category == Category::kParameters) continue;  // their shards are there instead
@@ -66,7 +67,7 @@ class FsdpWriter {
       for (BufferId& copy : converted_) editor_.CloseIfOpen(copy);
     }
     hooks_.Before(id);
-    editor_.Copy(program_.steps[id]);
+    editor_.Copy(program_, id, copies_);
     for (const BufferId buffer : born_[at]) {
       if (!moved_[buffer.index()].valid()) Born(buffer);
     }
@@ -95,6 +96,7 @@ class FsdpWriter {
   FsdpHooks hooks_;
   std::vector<std::vector<BufferId>> born_, dying_;  // by step of program_
   std::vector<BufferId> moved_;                      // by buffer of program_: where it is now
+  std::vector<StepId> copies_;                       // by step of program_, of the micro-batch that runs
   std::vector<Buffer> input_casts_;
   std::vector<BufferId> converted_;
 };

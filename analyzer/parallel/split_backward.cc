@@ -36,7 +36,6 @@ void StageReplay::FindWeightSteps() {
 void StageReplay::BackwardInput(int64_t m) {
   if (stage_.received == 0) return;
   MicroBatch& micro_batch = micro_batches_[static_cast<size_t>(m)];
-  micro_batch.backward_begin = editor_.next().value() - split_;
   for (int32_t at = split_; at < end_; ++at) {
     for (const BufferId id : dying_[static_cast<size_t>(at)]) {
       // What lies between the loss and the first parameter is gone with the loss's history.

@@ -39,7 +39,10 @@ StageReplay::StageReplay(const StageProgram& stage, const RankLayout& layout, St
   Classify();
   FindWeightSteps();
   micro_batches_.resize(static_cast<size_t>(MicroBatchesOf(pipeline_)));
-  for (MicroBatch& micro_batch : micro_batches_) micro_batch.at.resize(program_.buffers.size());
+  for (MicroBatch& micro_batch : micro_batches_) {
+    micro_batch.at.resize(program_.buffers.size());
+    micro_batch.copies.resize(program_.steps.size());
+  }
 }
 
 void StageReplay::Classify() {
@@ -140,7 +143,6 @@ void StageReplay::ReceiveGradient(int64_t m) {
 
 void StageReplay::Forward(int64_t m) {
   MicroBatch& micro_batch = micro_batches_[static_cast<size_t>(m)];
-  micro_batch.forward_begin = editor_.next().value();
   editor_.SetPhase(Phase::kForward);
   micro_batch.input_casts = OpenCasts(input_casts_, editor_);
   RunSteps(0, split_, micro_batch, m == 0);
@@ -149,7 +151,6 @@ void StageReplay::Forward(int64_t m) {
 
 void StageReplay::Backward(int64_t m) {
   MicroBatch& micro_batch = micro_batches_[static_cast<size_t>(m)];
-  micro_batch.backward_begin = editor_.next().value() - split_;
   --backwards_left_;
   RunSteps(split_, end_, micro_batch, !any_gradient_);
   EndBackward(m);
@@ -187,14 +188,9 @@ void StageReplay::Arrive(int32_t at, MicroBatch& micro_batch, bool is_first) {
   }
 }
 
-void StageReplay::CopyStep(int32_t at, const MicroBatch& micro_batch) {
-  Step step = program_.steps[StepId(at)];
-  if (step.waits_for.valid()) {
-    const int32_t of = step.waits_for.value();
-    step.waits_for = StepId(of + (of < split_ ? micro_batch.forward_begin : micro_batch.backward_begin));
-  }
-  editor_.SetPhase(step.phase);
-  editor_.Copy(step);
+void StageReplay::CopyStep(int32_t at, MicroBatch& micro_batch) {
+  editor_.SetPhase(program_.steps[StepId(at)].phase);
+  editor_.Copy(program_, StepId(at), micro_batch.copies);
 }
 
 bool StageReplay::Opens(BufferId id) const {

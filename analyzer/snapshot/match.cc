@@ -90,7 +90,6 @@ SnapshotMatch MatchTo(const MemoryProgram& program, const Explanation& explanati
   for (const Buffer& buffer : program.buffers) {
     if (buffer.bytes == 0 || buffer.begin.value() > at.value() || buffer.end.value() <= at.value()) continue;
     open.emplace(InBlocks(buffer.bytes), &buffer);
-    match.predicted_bytes += buffer.bytes;
   }
   std::map<std::pair<Owner, std::string>, OwnedLine> unexplained;
   for (size_t i = 0; i < explanation.blocks.size(); ++i) {

@@ -43,7 +43,7 @@ std::vector<RangeCause> RangeCauses(const Report& report, const PartSummary& par
   above.less_bytes = part.allocated_peak_bytes - part.allocated_low_bytes - file.less_bytes;
   gaps.less_bytes = part.device_bytes - part.device_low_bytes - context.less_bytes - file.less_bytes - above.less_bytes;
   above.more_bytes = part.device_high_bytes - part.device_bytes - context.more_bytes - file.more_bytes;
-  RangeCause varied{"varied_sizes", "steps of varying size", "torch.cuda.max_memory_reserved() of the whole run"};
+  RangeCause varied{"varied_sizes", "what varying sizes add", "torch.cuda.max_memory_reserved() of the whole run"};
   if (!AssumptionNamed(report, "shortest").empty()) {
     const int64_t libraries = part.allocated_high_bytes - part.allocated_peak_bytes - file.more_bytes;
     varied.more_bytes = std::max<int64_t>(0, above.more_bytes - libraries);
