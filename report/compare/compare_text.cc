@@ -37,9 +37,7 @@ std::string HeadingOf(const ComparedReports& comparison, const Screen& screen) {
   table.columns = {{}, {.shrinks = true}, {.optional = true}, {.right = true, .optional = true}, {.right = true}};
   const auto add = [&](std::string role, const Report& report) {
     const ReportedModel& model = report.model;
-    std::string parameters = absl::StrFormat("%s parameters", ShortCount(model.parameters));
-    if (!model.parameter_dtype.empty()) absl::StrAppendFormat(&parameters, " (%s)", model.parameter_dtype);
-    table.rows.push_back({std::move(role), BaseName(model.path), std::move(parameters),
+    table.rows.push_back({std::move(role), BaseName(model.path), ParameterWords(model),
                           absl::StrFormat("%d nodes", model.nodes),
                           absl::StrFormat("batch %d", report.runs.front().batch)});
   };
