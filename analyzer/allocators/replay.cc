@@ -1,6 +1,7 @@
 #include "analyzer/allocators/replay.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -218,32 +219,22 @@ class Replayer {
 
 }  // namespace
 
-absl::StatusOr<AllocatorUsage> Replay(const ReplayScript& script, const ReplayScript* first_step,
-                                      const ReplayOptions& options) {
-  ASSIGN_OR_RETURN(const AllocatorRow* row, FindAllocator(options.allocator));
-  Replayer replayer(row->make(options.options), options.per_step, options.addresses);
-  bool fits = first_step == nullptr || replayer.RunOnce(*first_step, Events(*first_step));
-  const Events events(script);
-  for (int i = 0; fits && i < options.repetitions && (i == 0 || !replayer.settled()); ++i) {
-    fits = replayer.RunOnce(script, events);
-  }
-  return replayer.TakeUsage();
-}
-
-absl::StatusOr<AllocatorUsage> ReplayInRow(std::span<const ReplayScript* const> runs, const ReplayOptions& options) {
+absl::StatusOr<AllocatorUsage> Replay(std::span<const ReplayScript* const> runs, const ReplayOptions& options) {
   ASSIGN_OR_RETURN(const AllocatorRow* row, FindAllocator(options.allocator));
   Replayer replayer(row->make(options.options), options.per_step, options.addresses);
   std::map<const ReplayScript*, Events> events;
-  for (const ReplayScript* run : runs) {
-    if (!replayer.RunOnce(*run, events.try_emplace(run, *run).first->second)) break;
-  }
+  bool fits = true;
+  const auto run = [&](const ReplayScript* script) {
+    fits = fits && replayer.RunOnce(*script, events.try_emplace(script, *script).first->second);
+  };
+  for (const ReplayScript* script : runs) run(script);
+  for (int i = 1; i < options.repetitions && fits && !replayer.settled(); ++i) run(runs.back());
   return replayer.TakeUsage();
 }
 
 absl::StatusOr<AllocatorUsage> Replay(const MemoryProgram& program, const ReplayOptions& options) {
-  std::optional<ReplayScript> first_step;
-  if (options.first_step != nullptr) first_step.emplace(*options.first_step);
-  return Replay(ReplayScript(program), first_step ? &*first_step : nullptr, options);
+  const ReplayScript script(program);
+  return Replay(std::to_array({&script}), options);
 }
 
 }  // namespace onnx_mem

@@ -1,5 +1,6 @@
 #include "analyzer/allocators/replay.h"
 
+#include <array>
 #include <random>
 
 #include "analyzer/graph/diagnostic.h"
@@ -85,7 +86,7 @@ TEST(Replay, AShorterRunBeforeLeavesABlockThatIsTooSmall) {
   };
   const ReplayScript shorter = run(20 * kMiB), longer = run(40 * kMiB);
   const auto reserved = [](std::vector<const ReplayScript*> runs) {
-    return ReplayInRow(runs, {})->peak_reserved_bytes;
+    return Replay(runs, {.repetitions = 1})->peak_reserved_bytes;
   };
   EXPECT_EQ(reserved({&longer}), 70 * kMiB);
   EXPECT_EQ(reserved({&shorter, &longer}), 90 * kMiB);
@@ -131,7 +132,8 @@ TEST(Replay, StateOfTheFirstStepIsKept) {
                                            {"y", Category::kTransientActivations, 40 * kMiB, 0, 1}});
   const AllocatorUsage alone = *Replay(steady);
   EXPECT_EQ(alone.peak_reserved_bytes, 64 * kMiB);
-  const AllocatorUsage usage = *Replay(steady, {.first_step = &first});
+  const ReplayScript first_script(first), steady_script(steady);
+  const AllocatorUsage usage = *Replay(std::to_array({&first_script, &steady_script}), {});
   // y's block was cut for the state, so step 2 needs another 40 MiB.
   EXPECT_EQ(usage.peak_reserved_bytes, 92 * kMiB);
   EXPECT_EQ(usage.peak_live_bytes, 64 * kMiB);
