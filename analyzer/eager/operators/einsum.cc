@@ -7,7 +7,6 @@
 #include <array>
 #include <string>
 
-#include "analyzer/eager/engine/copy_slices.h"
 #include "analyzer/eager/operators/binary.h"
 #include "analyzer/eager/operators/families.h"
 #include "analyzer/eager/operators/matmul.h"
@@ -64,19 +63,13 @@ TensorRef Diagonals(Machine& m, TensorRef t, std::string& labels) {
   for (size_t i = 0; i < labels.size(); ++i) {
     for (size_t other = labels.find(labels[i], i + 1); other != std::string::npos;
          other = labels.find(labels[i], i + 1)) {
-      NodeRef node = m.MakeNode("DiagonalBackward0", {t});
       Dims dims = t->dims, strides = t->strides;
       const auto at = static_cast<std::ptrdiff_t>(other);
       strides[i] += strides[other];
       dims.erase(dims.begin() + at);
       strides.erase(strides.begin() + at);
-      const TensorRef view = m.Alias(t, dims, strides);
-      KnowAsView(m, t, view);
-      node.Output(view);
-      node.Formula(
-          [whole = t->dims](Backward& b) { b.result(0, b.m.New("diagonal_backward", whole, b.grad()->dtype)); });
       labels.erase(other, 1);
-      t = view;
+      t = PartView(m, t, dims, strides, "DiagonalBackward0", "diagonal_backward");
     }
   }
   return t;
