@@ -4,8 +4,8 @@ namespace onnx_mem::eager {
 
 std::shared_ptr<SpanHook> HookOf(Executor& executor, const NodeRange& range, std::shared_ptr<OffloadOrder>& order) {
   if (range.reentrant) return MakeReentrant(executor, range);
-  if (range.offload != Offload::kNo) return MakeOffload(executor, range.offload, order);
-  return MakeCheckpoint(executor, range);
+  if (range.offload != Offload::kNo && !range.moves_some()) return MakeOffload(executor, range.offload, order);
+  return MakeCheckpoint(executor, range, order);
 }
 
 }  // namespace onnx_mem::eager
