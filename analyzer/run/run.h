@@ -75,7 +75,7 @@ struct Segment {
   std::vector<std::string> keep = {};     // every call of these framework operators ("convolution", "addmm")
   std::vector<KeptCall> keep_calls = {};  // and these
   std::vector<CallId> skip = {};          // empty beside `keep_calls`: what nothing reads (second_run.h)
-  // Beside these two: when what they name leaves. Without them: all that the modules save moves, and nothing runs again.
+  // Beside these two: when what they name leaves. Alone: all that the modules save moves, and nothing runs again.
   Offload offload = Offload::kNo;
   std::vector<KeptCall> host_calls = {};  // calls that are kept in host memory
   bool host_inputs = false;               // so are the tensors that the second run starts from

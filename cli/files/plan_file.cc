@@ -103,7 +103,7 @@ absl::Status ReadKeep(const Json& item, const std::string& path, Segment& segmen
 absl::Status ReadOffload(const Json& item, const std::string& path, Segment& segment) {
   const auto offload = item.find("offload");
   if (offload == item.end() || !offload->is_object()) {
-    RETURN_IF_ERROR(ReadOffload(item, path, segment));
+    ASSIGN_OR_RETURN(segment.offload, OffloadOf(item, path));
     return segment.offload == Offload::kNo || !segment.by_call()
                ? absl::OkStatus()
                : BadPlan(path, R"(a segment that keeps or skips calls has an object as "offload": {"calls": {...}})");
@@ -186,7 +186,7 @@ absl::StatusOr<GivenPlan> ParsePlan(std::string_view text, const std::string& pa
     ASSIGN_OR_RETURN(segment.modules, Names(item, "modules", path));
     RETURN_IF_ERROR(ReadKeep(item, path, segment));
     RETURN_IF_ERROR(ReadSkip(item, path, segment));
-    ASSIGN_OR_RETURN(segment.offload, OffloadOf(item, path));
+    RETURN_IF_ERROR(ReadOffload(item, path, segment));
     // A plan report names the nodes beside the modules for readers; the modules say what to wrap.
     if (segment.modules.empty()) {
       ASSIGN_OR_RETURN(segment.nodes, Names(item, "nodes", path));

@@ -16,7 +16,7 @@ namespace {
 
 // Shares of both ways of a copy.
 constexpr double kShares[] = {0.05, 0.3, 1.0};
-// Blocks in one segment: all that a segment moves comes back while the one behind it goes backward.
+// Blocks in one segment: all that a segment moves comes back while the one behind it runs its backward.
 constexpr size_t kLengths[] = {1, 3};
 // Enactments with each price.
 constexpr int64_t kWorkOfOne = 24;
@@ -50,8 +50,9 @@ class HostSearch {
         [&] { return may_go_on_() && accountant_.work() < until; }, front));
     for (const JudgedPlan& plan : front.plans(line_)) {  // cheapest first
       if (BytesOn(line_, plan.score) > limit_) continue;
-      if (!plan.choice.empty()) RETURN_IF_ERROR(Consider(found->profile, plan.choice));
-      break;
+      if (plan.choice.empty()) break;
+      ASSIGN_OR_RETURN(const bool taken, Consider(found->profile, plan.choice));
+      if (taken || !host_bytes_) break;  // a dearer one may have less there
     }
     return absl::OkStatus();
   }
@@ -61,31 +62,34 @@ class HostSearch {
  private:
   // As the search has it, each segment waiting for its own copies; and with all but the last leaving later, beside what
   // runs behind them.
-  absl::Status Consider(const Profile& profile, const Choice& choice) {
+  // Whether either is the best so far.
+  absl::StatusOr<bool> Consider(const Profile& profile, const Choice& choice) {
     ModulePlan plan = Described(accountant_.lowered().graph, profile, choice, "mixed",
                                 absl::StrCat(LabelOf(profile, choice), " with tensors on the host"));
-    RETURN_IF_ERROR(Judge(plan));
+    ASSIGN_OR_RETURN(const bool waiting, Judge(plan));
     PlannedSegment* last = nullptr;
     for (PlannedSegment& planned : plan.segments) {
       if (!planned.segment.moves_some()) continue;
       if (last != nullptr) last->segment.offload = Offload::kOverlapped;
       last = &planned;
     }
-    return last == nullptr ? absl::OkStatus() : Judge(plan);
+    if (last == nullptr) return waiting;
+    ASSIGN_OR_RETURN(const bool overlapped, Judge(plan));
+    return waiting || overlapped;
   }
 
-  absl::Status Judge(ModulePlan& plan) {
+  absl::StatusOr<bool> Judge(ModulePlan& plan) {
     std::vector<Segment> segments;
     for (const PlannedSegment& planned : plan.segments) segments.push_back(planned.segment);
     ASSIGN_OR_RETURN(plan.measured, accountant_.Measure(segments));
     const int64_t cost = CostOn(CostLine::kTime, plan.measured);
     const int64_t bytes = line_ == BudgetLine::kDevice ? plan.measured.device_bytes : plan.measured.peak_bytes;
-    if (bytes > limit_ || (cost_ && cost >= *cost_)) return absl::OkStatus();
-    if (host_bytes_ && plan.measured.host_bytes > *host_bytes_) return absl::OkStatus();
+    if (bytes > limit_ || (cost_ && cost >= *cost_)) return false;
+    if (host_bytes_ && plan.measured.host_bytes > *host_bytes_) return false;
     cost_ = cost;
     best_ = plan;
     DealOut(cost, *best_);
-    return absl::OkStatus();
+    return true;
   }
 
   // What the plan costs, to its segments by what the search took each to cost.
@@ -94,8 +98,7 @@ class HostSearch {
     for (const PlannedSegment& planned : plan.segments) priced += static_cast<double>(planned.cost);
     if (priced <= 0) return;
     for (PlannedSegment& planned : plan.segments) {
-      planned.cost =
-          static_cast<int64_t>(static_cast<double>(cost) * (static_cast<double>(planned.cost) / priced));
+      planned.cost = static_cast<int64_t>(static_cast<double>(cost) * (static_cast<double>(planned.cost) / priced));
     }
   }
 

@@ -1,7 +1,7 @@
 // Plans per operator call in which tensors also wait in host memory: for one limit, the cheapest that was found.
 //
 // What of a copy computation hides depends on all that moves, so its price is not known before a plan is enacted. The
-// search over what each segment holds, moves and runs again (calls/call_options.h) is asked with several prices: from
+// search over what each segment holds, moves and runs again (calls/call_options.h) runs with several prices: from
 // nearly none, as if all were hidden, to both ways of each copy in full. Each plan is enacted, where the step waits for
 // every copy that is not hidden (devices/roofline.h).
 #ifndef ONNX_MEM_PLANNER_ANSWER_HOST_PLANS_H_

@@ -125,7 +125,8 @@ std::vector<int64_t> OwnInputsOf(const RegionCalls& whole, const Candidate& rang
   }
   std::vector<int64_t> bytes;
   for (size_t s = 0; s < read.size(); ++s) {
-    if (read[s] && !others[s] && whole.storages[s].bytes >= kLeastOffloadBytes) bytes.push_back(whole.storages[s].bytes);
+    if (read[s] && !others[s] && whole.storages[s].bytes >= kLeastOffloadBytes)
+      bytes.push_back(whole.storages[s].bytes);
   }
   return bytes;
 }

@@ -1,5 +1,6 @@
 // What the segments of a plan keep, as Python that a person would write: one dict for all blocks of the plan, those
-// that keep the same in one line; and one of what they keep in host memory. The code that applies it (python/onnx_mem/_checkpoint/applied.py) spells it out.
+// that keep the same in one line; and one of what they keep in host memory. The code that applies it
+// (python/onnx_mem/_checkpoint/applied.py) spells it out.
 //
 //   KEEP = {
 //       "h.{0..4,7}": "attn.c_attn:addmm attn:_scaled_dot_product_efficient_attention[0,1,2,3] add.Tensor#0,1",

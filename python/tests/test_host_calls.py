@@ -97,8 +97,8 @@ def test_what_the_plan_names_moves_and_comes_back(monkeypatch, when):
     expected = step(net())
     got = step(onnx_mem.checkpoint(net(), hosted(when)))
     assert same(expected, got)
-    # In each of two steps: of the run of blocks its input and three results, of the block that is called twice its input
-    # and a result each time.
+    # In each of two steps: of the run of blocks its input and three results, of the block that is called twice its
+    # input and a result each time.
     assert len(moves.out) % 2 == 0 and moves.out[:len(moves.out) // 2] == moves.out[len(moves.out) // 2:]
     assert len(moves.out) == 2 * (1 + 3 + 2 * 2)
     # The last call's stay until the next such call has run, which there is not.

@@ -24,12 +24,10 @@ struct StopRecomputation {};
 // Nodes hold the segment, which is _CheckpointFrame: with the last of its slots its inputs go.
 class Checkpoint : public SpanHook, public Packed, public std::enable_shared_from_this<Checkpoint> {
  public:
-  Checkpoint(Executor& executor, NodeRange range, std::shared_ptr<OffloadOrder>& order)
+  Checkpoint(Executor& executor, NodeRange range, std::shared_ptr<OffloadOrder> order)
       : executor_(executor), m_(executor.machine()), range_(std::move(range)), autocast_(m_.autocast()) {
-    if (range_.moves_some()) {
-      if (order == nullptr) order = std::make_shared<OffloadOrder>();
-      host_ = std::make_shared<HostCall>(m_, range_.offload, ReturnOrder::kFirstFirst, order);
-    }
+    if (range_.moves_some())
+      host_ = std::make_shared<HostCall>(m_, range_.offload, ReturnOrder::kFirstFirst, std::move(order));
     if (!range_.keep.empty() || range_.by_call()) selected_.emplace(m_, executor.lowered(), range_, host_);
   }
 
@@ -147,8 +145,8 @@ class Checkpoint : public SpanHook, public Packed, public std::enable_shared_fro
 }  // namespace
 
 std::shared_ptr<SpanHook> MakeCheckpoint(Executor& executor, const NodeRange& range,
-                                         std::shared_ptr<OffloadOrder>& order) {
-  return std::make_shared<Checkpoint>(executor, range, order);
+                                         std::shared_ptr<OffloadOrder> order) {
+  return std::make_shared<Checkpoint>(executor, range, std::move(order));
 }
 
 }  // namespace onnx_mem::eager

@@ -66,8 +66,8 @@ std::optional<SavedTensor> OffloadSpan::OnSave(int32_t node, const TensorRef& t)
 
 }  // namespace
 
-std::shared_ptr<SpanHook> MakeOffload(Executor& executor, Offload mode, std::shared_ptr<OffloadOrder>& order) {
-  return std::make_shared<OffloadSpan>(executor.machine(), mode, order);
+std::shared_ptr<SpanHook> MakeOffload(Executor& executor, Offload mode, std::shared_ptr<OffloadOrder> order) {
+  return std::make_shared<OffloadSpan>(executor.machine(), mode, std::move(order));
 }
 
 }  // namespace onnx_mem::eager

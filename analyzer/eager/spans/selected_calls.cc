@@ -97,8 +97,8 @@ absl::Status SelectedCalls::Finish() {
   all.insert(all.end(), range_.host_calls.begin(), range_.host_calls.end());
   KeptInRegion kept = KeptIn(region, all);
   if (!kept.error.empty()) return BadPlan(kept.error);
-  const std::string why = WhyNotMoved(region, KeptIn(region, range_.keep_calls).outputs,
-                                      KeptIn(region, range_.host_calls).outputs);
+  const std::string why =
+      WhyNotMoved(region, KeptIn(region, range_.keep_calls).outputs, KeptIn(region, range_.host_calls).outputs);
   if (!why.empty()) return BadPlan(why);
   for (size_t i = 0; i < states_.size(); ++i) {
     if (kept_by_name_[i]) kept.outputs[i].assign(region.calls[i].outputs.size(), true);

@@ -129,7 +129,7 @@ def _spelled_out_calls(table, modules):
 
 
 def _moves_all(entry):
-    """What the modules save goes to the host, and nothing runs again."""
+    """What the modules save moves to the host, and nothing runs again."""
     return isinstance(entry.get("offload"), str)
 
 
@@ -1353,7 +1353,7 @@ class _Packed:
 
 
 class _Moving:
-    """One call of modules of which something goes to the host. What is "overlapped" leaves the device when the next
+    """One call of modules of which something moves to the host. What is "overlapped" leaves the device when the next
     such call has run, what is "waiting" when its own has, what is "held" when the next has that is not held; a "gate"
     moves nothing, and is a place for others to leave and to come back from."""
 
@@ -1460,8 +1460,8 @@ class _HostCall(_Moving):
 
 
 class _MovedInput:
-    """An argument of a segment: in the first run the tensor, in the second its copy. `first_run`: it will be asked for
-    the first run's."""
+    """An argument of a segment: in the first run the tensor, in the second its copy. `first_run`: the first run
+    takes it from here."""
 
     def __init__(self, call, t, first_run):
         self.given = t if first_run else None
