@@ -131,6 +131,37 @@ def test_values_that_follow_from_weights_are_not_known():
         onnx_mem.record(Reads(), torch.zeros(2, 3))
 
 
+class Chooses(nn.Module):
+    """Asks whether what it learns is finite, as code does that marks saved weights by infinity."""
+
+    def __init__(self):
+        super().__init__()
+        self.scores, self.rows = nn.Parameter(torch.zeros(3, 8)), nn.Parameter(torch.zeros(8, 3))
+
+    def forward(self, x):
+        if self.scores[0, 0].isinf().any() or torch.isnan(self.scores).any():
+            raise RuntimeError("weights of inference")
+        best, which = self.scores.topk(2)
+        return x @ (best.softmax(-1)[..., None] * self.rows[which]).sum(1)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_parameters_that_are_trained_are_finite(program, training):
+    record = onnx_mem.record(Chooses(), torch.zeros(4, 3))
+    assert onnx_mem.verify(record, Chooses(), torch.zeros(4, 3), batch=24, training=training).same
+
+
+def test_activations_and_frozen_weights_may_be_infinite():
+    class Asks(Chooses):
+        def forward(self, x):
+            y = super().forward(x)
+            return y if y.isinf().any() else -y
+    with pytest.raises(onnx_mem.CannotRecord, match="a value of a tensor is read"):
+        onnx_mem.record(Asks(), torch.zeros(4, 3))
+    with pytest.raises(onnx_mem.CannotRecord, match="a value of a tensor is read"):
+        onnx_mem.record(Chooses().requires_grad_(False), torch.zeros(4, 3))
+
+
 def test_measure_says_that_values_are_given_over_and_over():
     model, inputs = tokens()
     with warnings.catch_warnings():
