@@ -162,6 +162,29 @@ def test_activations_and_frozen_weights_may_be_infinite():
         onnx_mem.record(Chooses().requires_grad_(False), torch.zeros(4, 3))
 
 
+class Neuron(nn.Module):
+    """State of the call before says how large that of this call is, and no more."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.state = nn.Linear(3, 3), torch.zeros(0)
+
+    def forward(self, x):
+        state = torch.zeros_like(self.state)
+        if state.shape != x.shape:
+            state = torch.zeros_like(x)
+        for _ in range(3):
+            state = 0.9 * state + self.layer(x)
+        self.state = state
+        return state
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_what_is_read_of_a_state_may_be_its_size_alone(program, training):
+    record = onnx_mem.record(Neuron(), torch.zeros(4, 3))
+    assert onnx_mem.verify(record, Neuron(), torch.zeros(4, 3), batch=24, training=training).same
+
+
 def test_measure_says_that_values_are_given_over_and_over():
     model, inputs = tokens()
     with warnings.catch_warnings():
