@@ -27,7 +27,7 @@ from .spans import watch_spans
 _STATE_LIMIT = 1024                  # bytes; scalars that a module keeps for its statistics are let pass
 # They change what a tensor is, or how large its storage is, behind the back of those that hold it.
 _REFUSED = {"resize_", "resize_as_", "set_", "_resize_output_"}
-# They read how large a tensor is and not what is in it; no gradient goes through them.
+# They read how large a tensor is and not what is in it; no gradient passes through them.
 _OF_SHAPE = {"zeros_like", "ones_like", "empty_like", "full_like", "rand_like", "randn_like", "new_zeros", "new_ones",
              "new_empty", "new_full"}
 
