@@ -1,4 +1,5 @@
-"""Liger-Kernel's benchmark of modules, the providers "huggingface" and "torch": rebuilt as modules, and its own functions.
+"""Liger-Kernel's benchmark of modules, the providers "huggingface" and "torch": rebuilt as modules, and its own
+functions.
 
 One x serves all iterations, so that its gradient is there as those of parameters are."""
 import pathlib
@@ -148,7 +149,8 @@ def liger_steps(folder):
     norm = {"M": 2048, "dtype": HALF, "eps": 1e-6}
     head = {"H": 4096, "V": 128256, "dtype": HALF, "mode": "forward"}
     steps = {f"rms_norm_{n}_own": lambda n=n: benchmarked(
-        folder, "benchmark_rms_norm.py", "bench_memory_rms_norm", n, norm) for n in (1024, 2048, 4096, 8192, 16384, 32768)}
+        folder, "benchmark_rms_norm.py", "bench_memory_rms_norm", n, norm)
+        for n in (1024, 2048, 4096, 8192, 16384, 32768)}
     return steps | {f"lm_head_{n}_own": lambda n=n: benchmarked(
         folder, "benchmark_fused_linear_cross_entropy.py", "bench_memory_fused_linear_cross_entropy", n, head)
         for n in (4096, 8192, 16384, 32768)}

@@ -3,9 +3,10 @@
 
 usage: make_cards.py [--litgpt FOLDER] [--liger FOLDER] [NAME ...]
 
-Needs torch, transformers and onnx_mem (with --liger triton too), no GPU and no weights. litgpt: has lit_gpt of Lightning-AI/litgpt at commit 0cc02afa, which brought the table of figures. liger: has
-linkedin/Liger-Kernel at commit 90fb5e4a, which brought those of the heads. NAME: records to write, all without one. They
-are packed into records.tar.xz.
+Needs torch, transformers and onnx_mem (with --liger triton too), no GPU and no weights. litgpt: has lit_gpt of
+Lightning-AI/litgpt at commit 0cc02afa, which brought the table of figures. liger: has linkedin/Liger-Kernel at commit
+90fb5e4a, which brought those of the heads. NAME: records to write, all without one. They are packed into
+records.tar.xz.
 """
 import argparse
 import pathlib

@@ -337,8 +337,8 @@ def _fitted(g: Any, m: Any, slot: Any) -> Any:
 
 
 def _root(t: torch.Tensor, g: torch.Tensor) -> Any:
-    """Where backward starts: node, number of its output, gradient. One of another dtype is converted, and the copy lives
-    as long as backward runs (Engine::execute: validate_outputs, GraphRoot)."""
+    """Where backward starts: node, number of its output, gradient. One of another dtype is converted, and the copy
+    lives as long as backward runs (Engine::execute: validate_outputs, GraphRoot)."""
     n, slot = _edge(t)
     return n, slot, _fitted(g, n, slot)
 
