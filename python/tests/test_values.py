@@ -162,6 +162,31 @@ def test_activations_and_frozen_weights_may_be_infinite():
         onnx_mem.record(Chooses().requires_grad_(False), torch.zeros(4, 3))
 
 
+class Sparse(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight, self.values = nn.Parameter(torch.zeros(3, 3)), nn.Parameter(torch.zeros(2))
+        self.register_buffer("places", torch.tensor([[0, 1], [2, 0]]))
+
+    def forward(self, x):
+        weight = self.weight.clone()
+        weight += torch.sparse_coo_tensor(self.places, self.values, (3, 3))
+        return x @ weight
+
+
+class Dense(Sparse):
+    def forward(self, x):
+        rows, columns = self.places
+        return x @ (self.weight + torch.zeros_like(self.weight).index_put((rows, columns), self.values))
+
+
+def test_a_sparse_tensor_is_named_and_its_way_out_works(program):
+    with pytest.raises(onnx_mem.CannotRecord, match="gets a sparse tensor.* or an index_put of its values"):
+        onnx_mem.record(Sparse(), torch.zeros(4, 3))
+    record = onnx_mem.record(Dense(), torch.zeros(4, 3))
+    assert onnx_mem.verify(record, Dense(), torch.zeros(4, 3), batch=24, training=True).same
+
+
 class Neuron(nn.Module):
     """State of the call before says how large that of this call is, and no more."""
 
