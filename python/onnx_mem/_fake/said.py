@@ -40,8 +40,8 @@ def said(error: BaseException) -> str:
         return f"{_HINTS[kind]}: {error}"
     operator, sparse = _operator_of(error)
     if operator and sparse:
-        return (f"operator {operator} gets a sparse tensor, of which the size depends on data; make it dense where it is "
-                "used: .to_dense(), or an index_put of its values")
+        return (f"operator {operator} gets a sparse tensor, of which the size depends on data; make it dense where it "
+                "is used: .to_dense(), or an index_put of its values")
     if operator and "NVIDIA driver" in str(error):
         return (f"operator {operator} has no kernel for tensors without data; leave out what needs it, a loss by "
                 "leaving out the labels")
