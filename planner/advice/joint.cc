@@ -38,9 +38,8 @@ Proposal WithPlan(const Proposal& change, const ModulePlan& plan) {
   Proposal with{"", {}, "", Price::kTime, change.workload};
   AddSegments(plan, with);
   const auto away =
-      static_cast<size_t>(std::count_if(plan.segments.begin(), plan.segments.end(), [](const PlannedSegment& planned) {
-        return planned.segment.offload != Offload::kNo;
-      }));
+      static_cast<size_t>(std::count_if(plan.segments.begin(), plan.segments.end(),
+                                        [](const PlannedSegment& planned) { return planned.segment.moves_all(); }));
   const auto gates =
       static_cast<size_t>(std::count_if(plan.segments.begin(), plan.segments.end(), [](const PlannedSegment& planned) {
         return planned.segment.offload == Offload::kGate;

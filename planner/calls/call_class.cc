@@ -6,7 +6,6 @@
 
 #include "analyzer/order/stable_sort.h"
 #include "planner/calls/block_runs.h"
-#include "planner/calls/call_options.h"
 #include "planner/measure/index.h"
 #include "planner/measure/region_calls.h"
 
@@ -18,6 +17,8 @@ constexpr size_t kLongestRunOfCalls = 8;
 constexpr size_t kMostOptions = 12'000;
 constexpr size_t kMostCorners = 64;
 constexpr size_t kLeastCorners = 6;
+// Where tensors may move too, for each of several prices of the link.
+constexpr size_t kMostCornersOfLink = 16;
 
 OptionLimits CornersFor(size_t ranges) {
   const size_t corners = std::clamp(kMostOptions / std::max<size_t>(ranges, 1), kLeastCorners, kMostCorners);
@@ -69,7 +70,8 @@ std::vector<Candidate> RangesOfClass(const Lowered& lowered, const CandidateSet&
 }
 
 std::optional<CallClass> FindCallClass(const Accountant& accountant, const StepTrace& trace,
-                                       const LimitsOfRanges& limits_of, std::vector<Candidate> ranges, CostLine line) {
+                                       const LimitsOfRanges& limits_of, std::vector<Candidate> ranges, CostLine line,
+                                       const std::optional<LinkPrice>& link) {
   if (trace.calls.calls.empty()) return std::nullopt;
   ranges = Without(NodesOfManyCalls(trace.calls), std::move(ranges));
   const std::optional<SegmentLimits> base = limits_of(ranges);
@@ -77,7 +79,9 @@ std::optional<CallClass> FindCallClass(const Accountant& accountant, const StepT
   RegionCalls calls = trace.calls;
   SetCosts(trace.enacted.program, accountant.clock(), calls);
   const int64_t call_cost = line == CostLine::kTime ? accountant.clock().card.checkpoint_call_ns : 0;
-  CallOptions options = OptionsOf(calls, ranges, *base, line, call_cost, CornersFor(ranges.size()));
+  OptionLimits corners = CornersFor(ranges.size());
+  if (link) corners.corners = std::min(corners.corners, kMostCornersOfLink);
+  CallOptions options = OptionsOf(calls, ranges, *base, line, call_cost, corners, link);
   CallClass found;
   found.profile.candidates = std::move(options.candidates);
   found.profile.figures = std::move(options.figures);
