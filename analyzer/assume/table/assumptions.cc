@@ -99,8 +99,8 @@ int MarginAbove(const Lowered& lowered) {
 
 // A plan that keeps single calls names each as it runs, relu or relu_.
 bool IsInPlaceOpen(const Run& run, const Lowered&) {
-  const bool named =
-      std::any_of(run.segments.begin(), run.segments.end(), [](const Segment& s) { return s.by_call(); });
+  const bool named = run.training && std::any_of(run.segments.begin(), run.segments.end(),
+                                                 [](const Segment& s) { return s.by_call(); });
   return !named && (run.inplace.empty() || run.inplace == "auto");
 }
 bool IsNothingFrozen(const Run& run, const Lowered&) { return run.freeze.empty(); }
