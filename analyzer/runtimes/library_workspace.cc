@@ -17,27 +17,31 @@ using Convolutions = LibraryCase::Convolutions;
 const CardKind kAnyCard = {"NVIDIA", "", 0};
 const CardKind kWidestCard = {"NVIDIA", "Hopper", 9};
 
+// A bias is added by cuBLASLt, in a workspace of its own beside what the handle keeps (CUDABlas.cpp, gemm_and_bias).
 LibraryCase CaseOf(const CublasWorkspace& workspace) {
   LibraryCase one;
   one.kernels = true;
   (workspace.resident ? one.kept_bytes : one.product_bytes) = workspace.bytes;
-  if (!workspace.resident) one.biased_bytes = workspace.bytes;
+  one.biased_bytes = workspace.resident ? workspace.lt_bytes : workspace.bytes;
   return one;
 }
 
-// A bias is added by cuBLASLt, in a workspace of its own (Blas.cpp, addmm_out_cuda_impl), where the shapes and the card
-// allow it.
+// cuBLASLt runs where the shapes and the card allow it (Blas.cpp, addmm_out_cuda_impl).
 LibraryCase LowCaseOf(TorchVersion torch, const CardKind& card) {
   const CublasWorkspace workspace = CublasWorkspaceOf(torch, card);
   LibraryCase one = CaseOf(workspace);
+  if (workspace.resident) one.biased_bytes = 0;
   if (one.biased_bytes > 0 && workspace.lt_bytes > 0) one.biased_bytes = std::min(one.biased_bytes, workspace.lt_bytes);
   return one;
 }
 
+// Some versions keep cuBLASLt's workspace with the handle's.
 LibraryCase HighCaseOf(TorchVersion torch, const CardKind& card) {
   const CublasWorkspace workspace = CublasWorkspaceOf(torch, card);
   LibraryCase one = CaseOf(workspace);
-  if (workspace.resident) one.kept_bytes += workspace.lt_bytes;
+  if (!workspace.resident) return one;
+  one.kept_bytes += workspace.lt_bytes;
+  one.biased_bytes = 0;
   return one;
 }
 
@@ -132,8 +136,8 @@ MemoryProgram WithLibraryWorkspaces(MemoryProgram program, const LibraryCase& of
 int64_t PeakOfBlocks(const MemoryProgram& program, const LibraryCase& of) {
   std::vector<int64_t> change(program.steps.size() + 1, 0);
   const auto add = [&](int64_t bytes, StepId begin, StepId end) {
-    change[static_cast<size_t>(begin.value())] += HandedOutOf(bytes);
-    change[static_cast<size_t>(end.value())] -= HandedOutOf(bytes);
+    change[begin.index()] += HandedOutOf(bytes);
+    change[end.index()] -= HandedOutOf(bytes);
   };
   for (const Buffer& buffer : program.buffers) add(buffer.bytes, buffer.begin, buffer.end);
   for (const Requested& requested : WorkspacesOf(program, of, /*first=*/false))

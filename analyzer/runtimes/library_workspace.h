@@ -23,7 +23,7 @@ bool ServesLibraries(std::string_view allocator);
 // One way in which they may.
 struct LibraryCase {
   int64_t product_bytes = 0;  // of a matrix product
-  int64_t biased_bytes = 0;   // of one that adds a bias in the same call
+  int64_t biased_bytes = 0;   // of one that adds a bias in the same call, beside what its handle keeps
   int64_t kept_bytes = 0;     // of each handle, from its first product on
   enum class Convolutions : uint8_t { kNone, kChosen, kTried } convolutions = Convolutions::kNone;
   bool kernels = false;  // with what the framework's kernels make for their own run (Step::kernel_takes)

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "analyzer/order/stable_sort.h"
 #include "planner/calls/block_runs.h"
 #include "planner/measure/index.h"
 #include "planner/measure/region_calls.h"
@@ -62,7 +63,7 @@ std::vector<Candidate> RangesOfClass(const Lowered& lowered, const CandidateSet&
     set.list.push_back(module);
     set.list.back().is_block = set.list.back().is_run = false;  // not one of the runs that are looked at closely
   }
-  std::stable_sort(set.list.begin(), set.list.end(), [](const Candidate& a, const Candidate& b) {
+  StableSort(set.list, [](const Candidate& a, const Candidate& b) {
     return a.first != b.first ? a.first < b.first : a.last > b.last;
   });
   return std::move(set.list);

@@ -6,6 +6,7 @@
 #include <queue>
 #include <utility>
 
+#include "analyzer/order/stable_sort.h"
 #include "planner/measure/index.h"
 #include "solver/bound/min_cut.h"
 
@@ -192,7 +193,7 @@ CornerGap GapOf(const std::vector<Corner>& corners, size_t low, size_t high) {
 }
 
 void DropBettered(std::vector<CutOption>& options) {
-  std::stable_sort(options.begin(), options.end(), [](const CutOption& a, const CutOption& b) {
+  StableSort(options, [](const CutOption& a, const CutOption& b) {
     return a.held_bytes != b.held_bytes ? a.held_bytes < b.held_bytes : a.cost < b.cost;
   });
   std::vector<CutOption> front;

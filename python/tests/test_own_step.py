@@ -87,6 +87,17 @@ def gradient_given_and_held():
     return step
 
 
+def gradient_given_in_another_type():
+    net = Net()
+
+    def step(x, y):
+        for p in net.parameters():
+            p.grad = None
+        out = net(x)
+        out.backward(torch.ones_like(out, dtype=torch.bfloat16))
+    return step
+
+
 def gradient_given_to_a_leaf():
     a, b = (nn.Parameter(torch.zeros(500, 30)) for _ in range(2))
 
@@ -269,9 +280,9 @@ def carried():
     return step
 
 
-STEPS = [carried, plain, several_forwards, retained, gradient_given_and_held, gradient_given_to_a_leaf, clipped, gan,
-         gradient_penalty, gradients_without_a_graph, optimizer_in_backward, accumulated, scaled, averaged, hooked,
-         checkpointed_twice, of_some_inputs]
+STEPS = [carried, plain, several_forwards, retained, gradient_given_and_held, gradient_given_in_another_type,
+         gradient_given_to_a_leaf, clipped, gan, gradient_penalty, gradients_without_a_graph, optimizer_in_backward,
+         accumulated, scaled, averaged, hooked, checkpointed_twice, of_some_inputs]
 
 
 def inputs(batch=48):

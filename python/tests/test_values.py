@@ -131,6 +131,85 @@ def test_values_that_follow_from_weights_are_not_known():
         onnx_mem.record(Reads(), torch.zeros(2, 3))
 
 
+class Chooses(nn.Module):
+    """Asks whether what it learns is finite, as code does that marks saved weights by infinity."""
+
+    def __init__(self):
+        super().__init__()
+        self.scores, self.rows = nn.Parameter(torch.zeros(3, 8)), nn.Parameter(torch.zeros(8, 3))
+
+    def forward(self, x):
+        if self.scores[0, 0].isinf().any() or torch.isnan(self.scores).any():
+            raise RuntimeError("weights of inference")
+        best, which = self.scores.topk(2)
+        return x @ (best.softmax(-1)[..., None] * self.rows[which]).sum(1)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_parameters_that_are_trained_are_finite(program, training):
+    record = onnx_mem.record(Chooses(), torch.zeros(4, 3))
+    assert onnx_mem.verify(record, Chooses(), torch.zeros(4, 3), batch=24, training=training).same
+
+
+def test_activations_and_frozen_weights_may_be_infinite():
+    class Asks(Chooses):
+        def forward(self, x):
+            y = super().forward(x)
+            return y if y.isinf().any() else -y
+    with pytest.raises(onnx_mem.CannotRecord, match="a value of a tensor is read"):
+        onnx_mem.record(Asks(), torch.zeros(4, 3))
+    with pytest.raises(onnx_mem.CannotRecord, match="a value of a tensor is read"):
+        onnx_mem.record(Chooses().requires_grad_(False), torch.zeros(4, 3))
+
+
+class Sparse(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight, self.values = nn.Parameter(torch.zeros(3, 3)), nn.Parameter(torch.zeros(2))
+        self.register_buffer("places", torch.tensor([[0, 1], [2, 0]]))
+
+    def forward(self, x):
+        weight = self.weight.clone()
+        weight += torch.sparse_coo_tensor(self.places, self.values, (3, 3))
+        return x @ weight
+
+
+class Dense(Sparse):
+    def forward(self, x):
+        rows, columns = self.places
+        return x @ (self.weight + torch.zeros_like(self.weight).index_put((rows, columns), self.values))
+
+
+def test_a_sparse_tensor_is_named_and_its_way_out_works(program):
+    with pytest.raises(onnx_mem.CannotRecord, match="gets a sparse tensor.* or an index_put of its values"):
+        onnx_mem.record(Sparse(), torch.zeros(4, 3))
+    record = onnx_mem.record(Dense(), torch.zeros(4, 3))
+    assert onnx_mem.verify(record, Dense(), torch.zeros(4, 3), batch=24, training=True).same
+
+
+class Neuron(nn.Module):
+    """State of the call before says how large that of this call is, and no more."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.state = nn.Linear(3, 3), torch.zeros(0)
+
+    def forward(self, x):
+        state = torch.zeros_like(self.state)
+        if state.shape != x.shape:
+            state = torch.zeros_like(x)
+        for _ in range(3):
+            state = 0.9 * state + self.layer(x)
+        self.state = state
+        return state
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_what_is_read_of_a_state_may_be_its_size_alone(program, training):
+    record = onnx_mem.record(Neuron(), torch.zeros(4, 3))
+    assert onnx_mem.verify(record, Neuron(), torch.zeros(4, 3), batch=24, training=training).same
+
+
 def test_measure_says_that_values_are_given_over_and_over():
     model, inputs = tokens()
     with warnings.catch_warnings():

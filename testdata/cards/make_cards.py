@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Writes the records of testdata/cards: what the programs ran whose figures scripts/real_cards compares.
 
-usage: make_cards.py [--litgpt FOLDER] [NAME ...]     (needs torch, transformers and onnx_mem; no GPU, no weights)
+usage: make_cards.py [--litgpt FOLDER] [--liger FOLDER] [NAME ...]
 
-FOLDER has lit_gpt of Lightning-AI/litgpt at commit 0cc02afa, which brought the table of figures. NAME: records to
-write, all without one. They are packed into records.tar.xz.
+Needs torch, transformers and onnx_mem (with --liger triton too), no GPU and no weights. litgpt: has lit_gpt of
+Lightning-AI/litgpt at commit 0cc02afa, which brought the table of figures. liger: has linkedin/Liger-Kernel at commit
+90fb5e4a, which brought those of the heads. NAME: records to write, all without one. They are packed into
+records.tar.xz.
 """
 import argparse
 import pathlib
@@ -15,19 +17,17 @@ import warnings
 
 import torch
 import transformers
+from liger import MODULES, liger_steps
 from torch import nn
-from torch.nn import functional as F
-from transformers.models.llama.modeling_llama import LlamaMLP
 
 import onnx_mem
 
 HERE = pathlib.Path(__file__).resolve().parent
 HALF = torch.bfloat16
 warnings.filterwarnings("ignore")
-RECORDS = {}
-
-
+RECORDS = dict(MODULES)
 PRECISIONS = {}  # of records that are asked in others than their own
+FREE = {}  # of records whose length can be another
 
 
 def row(name, *precisions):
@@ -47,7 +47,8 @@ def tokens(batch, length, **more):
     return {"input_ids": ids(batch, length), "attention_mask": ids(batch, length), "labels": ids(batch, length), **more}
 
 
-# Hugging Face's Trainer (optimum-benchmark: batch 2, 16 tokens, 224 x 224).
+# optimum-benchmark (tests/test_api.py): training by Hugging Face's Trainer with batch 2 of 16 tokens or 224 x 224,
+# forward with batch 1 of 2 tokens and all inputs that its generator makes.
 
 @row("bert")
 def bert():
@@ -56,7 +57,7 @@ def bert():
 
 @row("bert_forward")
 def bert_forward():
-    inputs = tokens(2, 16, token_type_ids=ids(2, 16))
+    inputs = tokens(1, 2, token_type_ids=ids(1, 2), position_ids=ids(1, 2))
     del inputs["labels"]
     return transformers.BertForMaskedLM(transformers.BertConfig()), (), inputs
 
@@ -82,111 +83,10 @@ def vit():
     return model, (), {"pixel_values": torch.zeros(2, 3, 224, 224), "labels": torch.zeros(2, dtype=torch.int64)}
 
 
-# Liger-Kernel's benchmark of modules: the providers "huggingface" and "torch". One x serves all iterations, so that its
-# gradient is there as those of parameters are.
-
-class Own(nn.Module):
-    """`module` on an x of its own; `tick` has no bytes. `beside`: what other providers or iterations left there."""
-
-    def __init__(self, module, shape, dtype=torch.float32, beside=()):
-        super().__init__()
-        self.module, self.x = module, nn.Parameter(torch.zeros(shape, dtype=dtype))
-        for i, tensor in enumerate(beside):
-            self.register_buffer(f"beside{i}", tensor)
-
-    def forward(self, tick, *targets):
-        return self.module(self.x, *targets)
-
-
-def own(name, module, shape, dtype=torch.float32, targets=(), beside=()):
-    RECORDS[name] = lambda: (Own(module(), shape, dtype, [t() for t in beside]),
-                             (torch.zeros(1, 0), *(t() for t in targets)), {})
-
-
-def mlp(width, hidden, act):
-    config = transformers.LlamaConfig(hidden_size=width, intermediate_size=hidden, hidden_act=act)
-    return LlamaMLP(config).to(HALF)
-
-
-def empty(*shape, dtype=torch.float32):
-    return lambda: torch.empty(shape, dtype=dtype)
-
-
-ACTS = {"silu": "silu", "gelu": "gelu_pytorch_tanh"}
-WORKSPACE = empty(8519680, dtype=torch.uint8)
-for width, hidden, short, rows in ((4096, 11008, "silu", (4096, 8192, 16384, 32768)),
-                                   (4096, 11008, "gelu", (8192, 16384, 32768, 65536)),
-                                   (2048, 4096, "silu", (2048, 8192, 16384, 32768)),
-                                   (2048, 4096, "gelu", (2048, 4096, 8192, 16384))):
-    for n in rows:
-        make = lambda w=width, h=hidden, a=ACTS[short]: mlp(w, h, a)  # noqa: E731
-        own(f"mlp_{short}_{width}_{n}", make, (n, width), HALF)
-        own(f"mlp_{short}_{width}_{n}_after", make, (n, width), HALF, beside=[WORKSPACE])
-
-
-class Loss(nn.Module):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, x, y):
-        return {"loss": self.function(x, y)}
-
-
-def kl_div(x, y):
-    return F.kl_div(x.log_softmax(-1), y, reduction="batchmean")
-
-
-for size in (4096, 8192, 16384, 32768, 65536, 131072):
-    own(f"cross_entropy_{size}", lambda: Loss(F.cross_entropy), (16384, size),
-        targets=[empty(16384, dtype=torch.int64)])
-own("kl_div_16384", lambda: Loss(kl_div), (16384, 16384), targets=[empty(16384, 16384)])
-for size in (1024, 2048, 4096, 8192, 16384):
-    own(f"layer_norm_{size}", lambda s=size: nn.LayerNorm(s), (4096, size))
-    own(f"layer_norm_{size}_both", lambda s=size: nn.LayerNorm(s), (4096, size), beside=[empty(size)] * 2)
-for size in (32, 64, 512, 1024, 2048):
-    own(f"group_norm_{size}", lambda s=size: nn.GroupNorm(s // 4, s), (128, size, 512))
-    own(f"group_norm_{size}_both", lambda s=size: nn.GroupNorm(s // 4, s), (128, size, 512), beside=[empty(size)] * 2)
-
-
-class Head(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.lin = nn.Linear(4096, 128256, bias=False, dtype=HALF)
-
-    def forward(self, x, y):
-        return {"loss": F.cross_entropy(self.lin(x), y)}
-
-
-for rows in (4096, 8192, 16384, 32768):
-    for both in ([], [empty(128256, 4096, dtype=HALF)]):
-        own(f"lm_head_{rows}" + "_both" * len(both), Head, (rows, 4096), HALF,
-            targets=[empty(rows, dtype=torch.int64)], beside=both)
-
-
-class RmsNorm(nn.Module):
-    """LlamaRMSNorm with a weight in float32, as the benchmark has it."""
-
-    def __init__(self, size):
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(size))
-
-    def forward(self, x):
-        dtype = x.dtype
-        x = x.to(torch.float32)
-        x = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
-        return self.weight * x.to(dtype)
-
-
-for size in (1024, 2048, 4096, 8192, 16384, 32768):
-    own(f"rms_norm_{size}", lambda s=size: RmsNorm(s), (2048, size), HALF)
-    own(f"rms_norm_{size}_both", lambda s=size: RmsNorm(s), (2048, size), HALF,
-        beside=[empty(size), empty(2048, size, dtype=HALF)])
-
-
 @row("llama_3b")
 def llama_3b():
-    """Llama 3.2 3B at the limit of the lengths of PEFT's comparison."""
+    """Llama 3.2 3B at the limit of the lengths of PEFT's comparison, or below."""
+    FREE["llama_3b"] = {"seq": 1}
     model = transformers.LlamaForCausalLM(transformers.LlamaConfig(
         vocab_size=128256, hidden_size=3072, intermediate_size=8192, num_hidden_layers=28, num_attention_heads=24,
         num_key_value_heads=8, head_dim=128, max_position_embeddings=131072, rope_theta=500000.0, rms_norm_eps=1e-5,
@@ -267,9 +167,18 @@ def llama_8b():
     return transformers.LlamaForCausalLM(config), (), {"input_ids": ids(2, 8192)}
 
 
+def write(name, path):
+    with torch.device("meta"):
+        model, args, kwargs = RECORDS[name]()
+    kwargs = {k: torch.zeros(v.shape, dtype=v.dtype) for k, v in kwargs.items()}
+    args = tuple(torch.zeros(v.shape, dtype=v.dtype) for v in args)
+    onnx_mem.export(model, args, path, kwargs=kwargs or None, precisions=PRECISIONS.get(name, ()), free=FREE.get(name))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--litgpt", type=pathlib.Path)
+    parser.add_argument("--liger", type=pathlib.Path)
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     if options.litgpt:
@@ -280,17 +189,17 @@ def main():
         if options.names and packed.exists():
             with tarfile.open(packed) as old:
                 old.extractall(folder, filter="data")
-        for name in options.names or RECORDS:
+        steps = liger_steps(options.liger) if options.liger else {}
+        for name in options.names or [*RECORDS, *steps]:
             if name.startswith("litgpt") and not options.litgpt:
                 continue
+            path = folder / f"{name}.eager"
             try:
-                with torch.device("meta"):
-                    model, args, kwargs = RECORDS[name]()
-                kwargs = {k: torch.zeros(v.shape, dtype=v.dtype) for k, v in kwargs.items()}
-                args = tuple(torch.zeros(v.shape, dtype=v.dtype) for v in args)
-                onnx_mem.export(model, args, folder / f"{name}.eager", kwargs=kwargs or None,
-                                precisions=PRECISIONS.get(name, ()))
-                print(name, (folder / f"{name}.eager").stat().st_size, flush=True)
+                if name in steps:
+                    onnx_mem.export(step=steps[name](), path=path)
+                else:
+                    write(name, path)
+                print(name, path.stat().st_size, flush=True)
             except Exception as error:
                 print(name, type(error).__name__, str(error)[:600], flush=True)
         with tarfile.open(packed, "w:xz") as out:

@@ -117,11 +117,23 @@ def _write(func: Any, args: Any, kwargs: dict[str, Any]) -> None:
 _OF_UNIFORM = {aten.gt.Scalar: True, aten.ge.Scalar: True, aten.lt.Scalar: False, aten.le.Scalar: False}
 
 
+_OF_FINITE = {aten.isinf.default, aten.isnan.default}
+
+
+def _is_trained(t: torch.Tensor) -> bool:
+    """Whether it is a parameter, or a view of one."""
+    of = t._base if t._is_view() else t
+    return of is not None and of.is_leaf and of.requires_grad
+
+
 def _certain(func: Any, args: Any) -> torch.Tensor | None:
     """What holds whatever the values are: checks of arguments in torch.distributions and torch._check_tensor_all, which
-    raise otherwise; torch.rand(1) > 0.0, a draw that a probability of 0 or 1 decides."""
+    raise otherwise; torch.rand(1) > 0.0, a draw that a probability of 0 or 1 decides. And parameters that are trained
+    are finite: one that is not makes the loss so, and no step follows that trains."""
     if func is aten._is_all_true.default:
         shape, holds = (), True
+    elif func in _OF_FINITE and _is_trained(args[0]):
+        shape, holds = args[0].shape, False
     elif func in _OF_UNIFORM and getattr(args[0], "_onnx_mem_uniform", False) and not 0 < args[1] < 1:
         shape, holds = args[0].shape, _OF_UNIFORM[func] == (args[1] <= 0)
     else:

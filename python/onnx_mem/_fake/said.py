@@ -5,6 +5,7 @@ import re
 import traceback
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from .numbers import DrawnNumber
 
@@ -20,13 +21,14 @@ _MEANS = {"HigherOrderOperator (\\w+)": "{} is one operator over functions of Py
           "self.shape_env must not be (None)": "a shape depends on data"}
 
 
-def _operator_of(error: BaseException) -> str | None:
-    """The framework's operator that was running."""
-    operator = None
+def _operator_of(error: BaseException) -> tuple[str | None, bool]:
+    """The framework's operator that was running, and whether a tensor that it got is sparse."""
+    operator, sparse = None, False
     for frame, _ in traceback.walk_tb(error.__traceback__):
         if isinstance(frame.f_locals.get("func"), torch._ops.OpOverload):
-            operator = str(frame.f_locals["func"])
-    return operator
+            operator, given = str(frame.f_locals["func"]), tree_leaves(frame.f_locals.get("args"))
+            sparse = sparse or any(isinstance(t, torch.Tensor) and t.layout is not torch.strided for t in given)
+    return operator, sparse
 
 
 def said(error: BaseException) -> str:
@@ -36,7 +38,10 @@ def said(error: BaseException) -> str:
         return str(error)
     if kind in _HINTS:
         return f"{_HINTS[kind]}: {error}"
-    operator = _operator_of(error)
+    operator, sparse = _operator_of(error)
+    if operator and sparse:
+        return (f"operator {operator} gets a sparse tensor, of which the size depends on data; make it dense where it "
+                "is used: .to_dense(), or an index_put of its values")
     if operator and "NVIDIA driver" in str(error):
         return (f"operator {operator} has no kernel for tensors without data; leave out what needs it, a loss by "
                 "leaving out the labels")

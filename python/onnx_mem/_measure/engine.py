@@ -150,7 +150,7 @@ class Engine:
         if isinstance(tensors, torch.Tensor):
             tensors, grad_tensors = (tensors,), (grad_tensors,)
         with torch.no_grad():
-            self._run([(t.grad_fn, t.output_nr, g) for t, g in zip(tensors, grad_tensors, strict=False)])
+            self._run([_root(t, g) for t, g in zip(tensors, grad_tensors, strict=False)])
 
     # -- a step that calls backward itself -----------------------------------------------------------------------------
     @contextlib.contextmanager
@@ -178,7 +178,7 @@ class Engine:
             if not t.requires_grad:
                 raise Error(f"element {i} of tensors does not require grad: the loss does not depend on a parameter "
                             "that is trained", "no-loss")
-            roots.append((*_edge(t), g))
+            roots.append(_root(t, g))
         wanted: Any = [_edge(t) for t in inputs] or None
         outer, self._tasks = self._task, self._tasks + 1
         self._task = self._tasks
@@ -334,6 +334,13 @@ def _fitted(g: Any, m: Any, slot: Any) -> Any:
     meta = m._input_metadata[slot]
     g = g if tuple(meta.shape) == tuple(g.shape) else g.sum_to_size(tuple(meta.shape))
     return g if g.dtype == meta.dtype else g.to(meta.dtype)
+
+
+def _root(t: torch.Tensor, g: torch.Tensor) -> Any:
+    """Where backward starts: node, number of its output, gradient. One of another dtype is converted, and the copy
+    lives as long as backward runs (Engine::execute: validate_outputs, GraphRoot)."""
+    n, slot = _edge(t)
+    return n, slot, _fitted(g, n, slot)
 
 
 def _rank(n: Any) -> Any:

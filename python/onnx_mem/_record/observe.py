@@ -27,6 +27,9 @@ from .spans import watch_spans
 _STATE_LIMIT = 1024                  # bytes; scalars that a module keeps for its statistics are let pass
 # They change what a tensor is, or how large its storage is, behind the back of those that hold it.
 _REFUSED = {"resize_", "resize_as_", "set_", "_resize_output_"}
+# They read how large a tensor is and not what is in it; no gradient passes through them.
+_OF_SHAPE = {"zeros_like", "ones_like", "empty_like", "full_like", "rand_like", "randn_like", "new_zeros", "new_ones",
+             "new_empty", "new_full"}
 
 
 class _Packed:
@@ -227,7 +230,9 @@ class Observer(TorchDispatchMode):
             self.note_grad_mode()
         elif torch.is_grad_enabled():
             raise CannotRecord(f"{self.pending.name} turns gradients on inside an autograd.Function")
+        differentiates, self.grad_on = self.grad_on, self.grad_on and name not in _OF_SHAPE
         encoded = [self.encode(a) for a in args], {k: self.encode(v) for k, v in kwargs.items()}
+        self.grad_on = differentiates
         out = func(*args, **kwargs)
         self.refuse_way_back((args, kwargs), out)
         if func._overloadname != "default":
