@@ -195,13 +195,6 @@ bool Locals::IsNumbered(int32_t call) const {
   return !name.empty() && absl::ascii_isdigit(static_cast<unsigned char>(name.back())) && !IsElement(name);
 }
 
-// down_2 = self.pool(down_1); down_3 = self.conv2(down_2): code that names its modules one by one runs in no loop,
-// though it calls one of them again and again.
-bool Locals::IsReadByNumbered(const Units& units, const Home& home) const {
-  return std::any_of(units.begin(), units.end(),
-                     [&](int32_t unit) { return IsNumbered(calls_.UnitCall(unit, home.depth)); });
-}
-
 int32_t Locals::PossibleNameOf(TensorId id, bool lists) const {
   const Tensor& tensor = graph_.tensors[id];
   if (!tensor.producer.valid() || tensor.consumers.empty()) return -1;
@@ -221,8 +214,7 @@ int32_t Locals::PossibleNameOf(TensorId id, bool lists) const {
     const auto batch = batch_ends_.find(id);
     return batch == batch_ends_.end() ? end : std::min(end, batch->second);
   }
-  if (naming_frames_.contains(home.frame) && call >= 0 && (!IsOfLoop(id, home) || IsReadByNumbered(units, home)))
-    return end;
+  if (naming_frames_.contains(home.frame) && call >= 0 && !IsOfLoop(id, home)) return end;
   // x = self.conv(x); x = self.bn(x): modules one after the other work on one name, or are nested,
   // x = self.relu(self.bn(self.conv(x))).
   const int32_t reader = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;

@@ -104,7 +104,6 @@ class Locals {
   void FindCollected(const Round& round, TensorIds values);
   void FindPossible();
   bool IsNumbered(int32_t call) const;
-  bool IsReadByNumbered(const Units& units, const Home& home) const;
   bool IsOfLoop(TensorId id, const Home& home) const;
   bool IsHandedIn(TensorId id, int32_t call, const Home& home) const;
   bool IsHandedOut(TensorId id, int32_t call, const Home& home) const;

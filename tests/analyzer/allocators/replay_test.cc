@@ -55,7 +55,7 @@ MemoryProgram RandomProgram(uint32_t seed) {
 TEST(Replay, KnowsTheAllocators) {
   std::string names;
   for (const AllocatorRow& row : Allocators()) names += (names.empty() ? "" : ", ") + std::string(row.name);
-  const absl::Status error = Replay({}, {.allocator = "jemalloc"}).status();
+  const absl::Status error = Replay(MemoryProgram(), {.allocator = "jemalloc"}).status();
   EXPECT_EQ(DiagnosticOf(error).code, Code::kUsage);
   EXPECT_EQ(DiagnosticOf(error).details, std::vector<std::string>{"known: " + names});
 }
