@@ -104,8 +104,8 @@ class Replay(torch.nn.Module):
         return self._own[mode, number]
 
     def _keep_state(self, mode: str, p: Any, env: dict[Any, Any]) -> None:
-        """What stands for the next call where this one let a table go: a value of its type that nothing drops. What else
-        nothing drops is in what the model returned, inside an object that is no container of tensors (a cache)."""
+        """What stands for the next call where this one let a table go: a value of its type that nothing drops. What
+        else nothing drops is in what the model returned, inside an object that is no container of tensors (a cache)."""
         def is_made(v: Any) -> bool:
             root = p["values"][v]["root"]
             return all(p["values"][x]["kind"] == "value" for x in (v, v if root is None else root))
