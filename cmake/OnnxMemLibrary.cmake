@@ -30,10 +30,10 @@ if(ONNX_MEM_SANITIZE)
   target_link_options(onnx_mem_settings INTERFACE ${sanitizer_flags})
 endif()
 
-# Compiles files together: most of a compiler's time goes into headers, which are read once for them all. A room (a folder
-# of the target) is compiled whole, and rooms that follow each other are joined up to this many files.
-# ONNX_MEM_UNITY=OFF compiles each file alone.
-set(ONNX_MEM_MOST_TOGETHER 32)
+# Compiles files together: most of a compiler's time goes into headers and into what is made of their templates, once for
+# them all. The rooms (folders) of a target are dealt to as many units of about this many files as it needs; a room
+# is compiled whole. ONNX_MEM_UNITY=OFF compiles each file alone.
+set(ONNX_MEM_FILES_TOGETHER 40)
 
 # onnx_mem_compile_together(TARGET [SEPARATE_ROOMS]): with SEPARATE_ROOMS no two rooms are joined.
 function(onnx_mem_compile_together target)
@@ -50,15 +50,18 @@ function(onnx_mem_compile_together target)
     list(APPEND "files_of_${room}/" ${source})
   endforeach()
   list(REMOVE_DUPLICATES rooms)
-  set(together 0)
+  list(LENGTH sources files)
+  math(EXPR units "(${files} + ${ONNX_MEM_FILES_TOGETHER} - 1) / ${ONNX_MEM_FILES_TOGETHER}")
+  set(before 0)
   foreach(room IN LISTS rooms)
     list(LENGTH "files_of_${room}" count)
-    math(EXPR joined "${together} + ${count}")
-    if(arg_SEPARATE_ROOMS OR together EQUAL 0 OR joined GREATER ONNX_MEM_MOST_TOGETHER)
+    math(EXPR unit "(2 * ${before} + ${count}) * ${units} / (2 * ${files})")  # the one that its middle falls into
+    math(EXPR before "${before} + ${count}")
+    if(arg_SEPARATE_ROOMS)
       string(MAKE_C_IDENTIFIER "${target}_${room}" group)
-      set(together 0)
+    else()
+      set(group ${target}_${unit})
     endif()
-    math(EXPR together "${together} + ${count}")
     set_source_files_properties(${files_of_${room}} PROPERTIES UNITY_GROUP ${group})
   endforeach()
 endfunction()

@@ -70,6 +70,11 @@ Segment SegmentFrom(const onnx_mem::PlannedSegment& planned) {
   Segment segment{planned.segment.modules, planned.nodes, planned.segment.keep, {}};
   for (const onnx_mem::KeptCall& kept : planned.segment.keep_calls) segment.keep.push_back(onnx_mem::TextOf(kept));
   for (const onnx_mem::CallId& call : planned.segment.skip) segment.skip.push_back(onnx_mem::TextOf(call));
+  const onnx_mem::Offload offload = planned.segment.offload;
+  if (offload != onnx_mem::Offload::kNo) segment.offload = onnx_mem::NameOf(offload);
+  for (const onnx_mem::KeptCall& call : planned.segment.host_calls)
+    segment.host_calls.push_back(onnx_mem::TextOf(call));
+  segment.host_inputs = planned.segment.host_inputs;
 #define ONNX_MEM_SEGMENT(member, ...) segment.member = planned.member;
 #include "include/onnx_mem/figures.inc"
   return segment;

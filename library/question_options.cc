@@ -12,6 +12,23 @@
 namespace onnx_mem::api {
 namespace {
 
+absl::Status SetOffload(const Segment& segment, onnx_mem::Segment& planned) {
+  for (const onnx_mem::Offload known : onnx_mem::kOffloads) {
+    if (segment.offload == onnx_mem::NameOf(known)) planned.offload = known;
+  }
+  const bool moves = !segment.host_calls.empty() || segment.host_inputs;
+  if ((moves || !segment.offload.empty()) && planned.offload == onnx_mem::Offload::kNo)
+    return UsageError(absl::StrFormat("a segment moves tensors when '%s': that is no time", segment.offload),
+                      {"known: overlapped, waiting; of all that modules save also held, gate"});
+  planned.host_inputs = segment.host_inputs;
+  for (const std::string& name : segment.host_calls) {
+    std::optional<onnx_mem::KeptCall> call = onnx_mem::ParseKeptCall(name);
+    if (!call) return UsageError(absl::StrFormat("a segment keeps '%s' on the host, which is no call", name));
+    planned.host_calls.push_back(std::move(*call));
+  }
+  return absl::OkStatus();
+}
+
 // As a file of --plan is read: names of nodes stand beside modules for readers.
 absl::StatusOr<std::vector<onnx_mem::Segment>> SegmentsOf(const std::vector<Segment>& segments) {
   std::vector<onnx_mem::Segment> plan;
@@ -32,6 +49,7 @@ absl::StatusOr<std::vector<onnx_mem::Segment>> SegmentsOf(const std::vector<Segm
       if (!call) return UsageError(absl::StrFormat("a segment skips '%s', which is no call", name));
       planned.skip.push_back(std::move(*call));
     }
+    RETURN_IF_ERROR(SetOffload(segment, planned));
     if (segment.modules.empty()) planned.nodes = segment.nodes;
   }
   return plan;

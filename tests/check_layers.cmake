@@ -7,20 +7,21 @@
 # does not include them, nor they it: shared ground is a folder of its own.
 cmake_minimum_required(VERSION 3.25)
 
-set(layers analyzer/ops analyzer/graph analyzer/exported analyzer/run analyzer/compare analyzer/record analyzer/onnx analyzer/lower/draft analyzer/lower/facts
+set(layers analyzer/order analyzer/ops analyzer/graph analyzer/exported analyzer/run analyzer/compare analyzer/record analyzer/onnx analyzer/lower/draft analyzer/lower/facts
     analyzer/lower/operators analyzer/lower/fuse analyzer/lower/exporters analyzer/lower/adapters analyzer/assume/choices analyzer/assume/names
     analyzer/assume/regions analyzer/assume/table analyzer/prepare analyzer/memory analyzer/snapshot analyzer/eager analyzer/allocators analyzer/devices analyzer/analysis analyzer/parallel analyzer/runtimes
     analyzer/study analyzer/check
     solver/problem solver/bound solver/exact solver/edit
     solver/methods planner/measure planner/code planner/calls planner/search planner/answer planner/advice
     report cli include library)
+set(below_analyzer/order)
 set(below_analyzer/ops)
 set(below_analyzer/graph analyzer/ops)
 set(below_analyzer/exported analyzer/graph)
 set(below_analyzer/run analyzer/graph)
 set(below_analyzer/compare analyzer/graph analyzer/exported)
 set(below_analyzer/record analyzer/ops analyzer/graph analyzer/run)
-set(below_analyzer/onnx analyzer/graph analyzer/exported analyzer/run analyzer/record)
+set(below_analyzer/onnx analyzer/ops analyzer/graph analyzer/exported analyzer/run analyzer/record)
 set(below_analyzer/memory analyzer/graph)
 set(below_analyzer/snapshot analyzer/graph analyzer/memory)
 set(below_analyzer/lower/draft analyzer/ops analyzer/graph analyzer/exported analyzer/run)
@@ -66,6 +67,12 @@ set(below_cli ${below_report} report analyzer/check analyzer/eager include)
 # the commands do.
 set(below_include)
 set(below_library include cli report analyzer/graph analyzer/run analyzer/onnx)
+# Whatever stands on graphs may sort.
+foreach(layer IN LISTS layers)
+  if("analyzer/graph" IN_LIST below_${layer} OR layer STREQUAL "analyzer/graph")
+    list(APPEND below_${layer} analyzer/order)
+  endif()
+endforeach()
 
 # Headers of other projects, and of the commands, that stay behind one door: a pattern of the header, who may include it.
 set(doors onnx cli11 json commands)

@@ -1,6 +1,6 @@
 #include "analyzer/allocators/kept_buffers.h"
 
-#include <algorithm>
+#include "analyzer/order/stable_sort.h"
 
 namespace onnx_mem {
 
@@ -26,7 +26,7 @@ int64_t RemainingBuffers::Take(const FixedKey& key) {
 
 std::vector<KeptBuffer> RemainingBuffers::Rest() {
   std::erase_if(kept_, [](const KeptBuffer& one) { return one.allocation == kNoAllocation; });
-  std::stable_sort(kept_.begin(), kept_.end(), [](const KeptBuffer& a, const KeptBuffer& b) { return a.key < b.key; });
+  StableSort(kept_, [](const KeptBuffer& a, const KeptBuffer& b) { return a.key < b.key; });
   return std::move(kept_);
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analyzer/allocators/rounding.h"
+#include "analyzer/order/stable_sort.h"
 
 namespace onnx_mem {
 namespace {
@@ -41,7 +42,7 @@ constexpr std::array<Order, 3> kOrders = {
 std::vector<int64_t> PlaceGreedily(std::span<const LiveRange> ranges, Order order) {
   std::vector<size_t> queue(ranges.size());
   std::iota(queue.begin(), queue.end(), size_t{0});
-  std::stable_sort(queue.begin(), queue.end(), [&](size_t a, size_t b) { return order(ranges[a]) > order(ranges[b]); });
+  StableSort(queue, [&](size_t a, size_t b) { return order(ranges[a]) > order(ranges[b]); });
   std::vector<int64_t> offsets(ranges.size(), 0);
   std::vector<size_t> placed;  // by rising offset
   for (size_t i : queue) {

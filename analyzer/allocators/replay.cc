@@ -1,6 +1,7 @@
 #include "analyzer/allocators/replay.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,8 +15,6 @@
 
 namespace onnx_mem {
 namespace {
-
-size_t Index(StepId id) { return static_cast<size_t>(id.value()); }
 
 // The buffers that something happens to at each step, those of one step in their order.
 class ByStep {
@@ -31,8 +30,8 @@ class ByStep {
     for (BufferId id(0); id < script.end(); id = BufferId(id.value() + 1)) buffers_[next[place(id)]++] = id;
   }
   std::span<const BufferId> At(StepId step) const {
-    const size_t begin = begins_[Index(step)];
-    return {buffers_.data() + begin, begins_[Index(step) + 1] - begin};
+    const size_t begin = begins_[step.index()];
+    return {buffers_.data() + begin, begins_[step.index() + 1] - begin};
   }
 
  private:
@@ -42,8 +41,9 @@ class ByStep {
 
 struct Events {
   explicit Events(const ReplayScript& script)
-      : frees(script, [&](const ReplayedLife& life) { return life.fixed ? script.num_steps() : Index(life.end); }),
-        allocs(script, [&](const ReplayedLife& life) { return life.fixed ? script.num_steps() : Index(life.begin); }) {}
+      : frees(script, [&](const ReplayedLife& life) { return life.fixed ? script.num_steps() : life.end.index(); }),
+        allocs(script, [&](const ReplayedLife& life) { return life.fixed ? script.num_steps() : life.begin.index(); }) {
+  }
 
   ByStep frees;
   ByStep allocs;
@@ -91,7 +91,7 @@ class Replayer {
       if (ids_[i] != kNoAllocation) places_[i] = allocator_->PlaceOf(ids_[i]);
     }
     const AllocatorState begin = allocator_->State();
-    for (StepId step(0); Index(step) < script.num_steps(); step = StepId(step.value() + 1)) {
+    for (StepId step(0); step.index() < script.num_steps(); step = StepId(step.value() + 1)) {
       moment_.step = step;
       for (BufferId id : events.frees.At(step)) Free(script, id);
       for (BufferId id : events.allocs.At(step)) {
@@ -128,7 +128,7 @@ class Replayer {
     for (BufferId id(0); id < script.end(); id = BufferId(id.value() + 1)) {
       if (!script[id].fixed) continue;
       const int64_t allocation = before.Take(KeyOf(script, script[id]));
-      ids_[static_cast<size_t>(id.value())] = allocation;
+      ids_[id.index()] = allocation;
       if (allocation == kNoAllocation) missing.push_back(id);
     }
     for (const KeptBuffer& one : before.Rest()) {
@@ -145,9 +145,9 @@ class Replayer {
     kept_for_good_ = true;
     for (BufferId id(0); id < script.end(); id = BufferId(id.value() + 1)) {
       const ReplayedLife& life = script[id];
-      if (Index(life.end) != script.num_steps()) continue;
+      if (life.end.index() != script.num_steps()) continue;
       if (life.survives) {
-        kept_.push_back({KeyOf(script, life), ids_[static_cast<size_t>(id.value())]});
+        kept_.push_back({KeyOf(script, life), ids_[id.index()]});
         kept_for_good_ = kept_for_good_ && life.fixed;
       } else {
         Free(script, id);
@@ -165,8 +165,8 @@ class Replayer {
       usage_.out_of_memory = OutOfMemory{moment_, id, allocator_->State()};
       return false;
     }
-    ids_[static_cast<size_t>(id.value())] = allocation;
-    if (with_addresses_) places_[static_cast<size_t>(id.value())] = allocator_->PlaceOf(allocation);
+    ids_[id.index()] = allocation;
+    if (with_addresses_) places_[id.index()] = allocator_->PlaceOf(allocation);
     live_bytes_ += life.bytes;
     RecordPeaks();
     return true;
@@ -186,23 +186,15 @@ class Replayer {
   }
 
   void Free(const ReplayScript& script, BufferId id) {
-    FreeAllocation(std::exchange(ids_[static_cast<size_t>(id.value())], kNoAllocation));
+    FreeAllocation(std::exchange(ids_[id.index()], kNoAllocation));
     live_bytes_ -= script[id].bytes;
   }
 
   void RecordPeaks() {
     const AllocatorState state = allocator_->State();
     usage_.peak_live_bytes = std::max(usage_.peak_live_bytes, live_bytes_);
-    if (state.allocated_bytes > usage_.peak_allocated_bytes) {
-      usage_.peak_allocated_bytes = state.allocated_bytes;
-      usage_.peak_allocated_at = moment_;
-      usage_.unused_bytes = state.reserved_bytes - state.allocated_bytes;
-      usage_.largest_unused_block_bytes = state.largest_free_bytes;
-    }
-    if (state.reserved_bytes > usage_.peak_reserved_bytes) {
-      usage_.peak_reserved_bytes = state.reserved_bytes;
-      usage_.peak_reserved_at = moment_;
-    }
+    usage_.peak_allocated_bytes = std::max(usage_.peak_allocated_bytes, state.allocated_bytes);
+    usage_.peak_reserved_bytes = std::max(usage_.peak_reserved_bytes, state.reserved_bytes);
   }
 
   void RecordStep() {
@@ -227,32 +219,22 @@ class Replayer {
 
 }  // namespace
 
-absl::StatusOr<AllocatorUsage> Replay(const ReplayScript& script, const ReplayScript* first_step,
-                                      const ReplayOptions& options) {
-  ASSIGN_OR_RETURN(const AllocatorRow* row, FindAllocator(options.allocator));
-  Replayer replayer(row->make(options.options), options.per_step, options.addresses);
-  bool fits = first_step == nullptr || replayer.RunOnce(*first_step, Events(*first_step));
-  const Events events(script);
-  for (int i = 0; fits && i < options.repetitions && (i == 0 || !replayer.settled()); ++i) {
-    fits = replayer.RunOnce(script, events);
-  }
-  return replayer.TakeUsage();
-}
-
-absl::StatusOr<AllocatorUsage> ReplayInRow(std::span<const ReplayScript* const> runs, const ReplayOptions& options) {
+absl::StatusOr<AllocatorUsage> Replay(std::span<const ReplayScript* const> runs, const ReplayOptions& options) {
   ASSIGN_OR_RETURN(const AllocatorRow* row, FindAllocator(options.allocator));
   Replayer replayer(row->make(options.options), options.per_step, options.addresses);
   std::map<const ReplayScript*, Events> events;
-  for (const ReplayScript* run : runs) {
-    if (!replayer.RunOnce(*run, events.try_emplace(run, *run).first->second)) break;
-  }
+  bool fits = true;
+  const auto run = [&](const ReplayScript* script) {
+    fits = fits && replayer.RunOnce(*script, events.try_emplace(script, *script).first->second);
+  };
+  for (const ReplayScript* script : runs) run(script);
+  for (int i = 1; i < options.repetitions && fits && !replayer.settled(); ++i) run(runs.back());
   return replayer.TakeUsage();
 }
 
 absl::StatusOr<AllocatorUsage> Replay(const MemoryProgram& program, const ReplayOptions& options) {
-  std::optional<ReplayScript> first_step;
-  if (options.first_step != nullptr) first_step.emplace(*options.first_step);
-  return Replay(ReplayScript(program), first_step ? &*first_step : nullptr, options);
+  const ReplayScript script(program);
+  return Replay(std::to_array({&script}), options);
 }
 
 }  // namespace onnx_mem

@@ -27,10 +27,9 @@ namespace onnx_mem {
 struct ReplayOptions {
   std::string_view allocator = "pytorch";  // a row of Allocators()
   AllocatorOptions options = {};
-  int repetitions = 2;  // of the program; at least 1. One that ended where it began is not run once more
-  const MemoryProgram* first_step = nullptr;  // of Replay for programs: `first_step` of Replay for scripts
-  bool per_step = false;                      // fill AllocatorUsage::steps
-  bool addresses = false;                     // fill AllocatorUsage::addresses
+  int repetitions = 2;     // of the last run; at least 1. One that ended where it began is not run once more
+  bool per_step = false;   // fill AllocatorUsage::steps
+  bool addresses = false;  // fill AllocatorUsage::addresses
 };
 
 struct StepUsage {
@@ -40,7 +39,7 @@ struct StepUsage {
   friend bool operator==(const StepUsage&, const StepUsage&) = default;
 };
 
-// Where a figure was reached. `repetition` counts from 0; the first step, if there is one, comes before and counts too.
+// Where memory ran out. `repetition` counts all runs, from 0.
 struct Moment {
   int repetition = 0;
   StepId step;
@@ -57,14 +56,9 @@ struct OutOfMemory {
 struct AllocatorUsage {
   int64_t peak_live_bytes = 0;  // exact sizes
   int64_t peak_allocated_bytes = 0;
-  Moment peak_allocated_at;
   int64_t peak_reserved_bytes = 0;
   int64_t touched_bytes = 0;       // AllocatorState::touched_bytes, at the end
   std::vector<RegionUse> regions;  // Allocator::Regions, at the end
-  Moment peak_reserved_at;
-  // At the peak of allocated bytes: reserved but not in use, and the largest piece of it.
-  int64_t unused_bytes = 0;
-  int64_t largest_unused_block_bytes = 0;
   int64_t device_allocations = 0;
   int64_t retries = 0;
   int64_t last_retries = 0;                  // of the last repetition: what a step costs once the cache has settled
@@ -75,18 +69,14 @@ struct AllocatorUsage {
   std::vector<int64_t> addresses;
 };
 
-// `program` must be valid (VerifyProgram), and so must the first step. Error (usage): no such allocator.
+// `program` must be valid (VerifyProgram). Error (usage): no such allocator.
 absl::StatusOr<AllocatorUsage> Replay(const MemoryProgram& program, const ReplayOptions& options = {});
 
-// `first_step` is replayed once before: step 1, in which optimizer state first appears in the optimizer's own step.
-// What it leaves behind of the fixed buffers (same name, category and size) is taken over, not allocated again.
-// nullptr: none.
-absl::StatusOr<AllocatorUsage> Replay(const ReplayScript& script, const ReplayScript* first_step,
-                                      const ReplayOptions& options);
-
-// `runs` in a row, each once, whatever options.repetitions says: steps of one process whose sizes differ. What stays
-// alive between two of them is what both have fixed in equal size. Moments count the runs.
-absl::StatusOr<AllocatorUsage> ReplayInRow(std::span<const ReplayScript* const> runs, const ReplayOptions& options);
+// `runs` of one process in a row, each once and the last options.repetitions times: the steps that begin a training,
+// or steps whose sizes differ. What a run leaves behind of its fixed buffers (same name, category and size) the next
+// one takes over, and allocates the others: step 1 makes optimizer state in the optimizer's own step. Moments count the
+// runs.
+absl::StatusOr<AllocatorUsage> Replay(std::span<const ReplayScript* const> runs, const ReplayOptions& options);
 
 }  // namespace onnx_mem
 

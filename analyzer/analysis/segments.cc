@@ -50,6 +50,8 @@ void Choose(const Segment& segment, eager::NodeRange& range) {
   range.keep = segment.keep;
   range.keep_calls = segment.keep_calls;
   range.skip = segment.skip;
+  range.host_calls = segment.host_calls;
+  range.host_inputs = segment.host_inputs;
   range.offload = segment.offload;
 }
 

@@ -1,11 +1,11 @@
 #include "analyzer/check/findings.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/check/rules.h"
+#include "analyzer/order/stable_sort.h"
 
 namespace onnx_mem {
 namespace {
@@ -43,7 +43,7 @@ std::vector<Diagnostic> CheckExport(Study& study, const Workload& workload, cons
   for (const FindingRow& row : FindingRows()) {
     if (std::optional<Diagnostic> finding = row.find(checked)) findings.push_back(*std::move(finding));
   }
-  std::stable_sort(findings.begin(), findings.end(), [](const Diagnostic& a, const Diagnostic& b) {
+  StableSort(findings, [](const Diagnostic& a, const Diagnostic& b) {
     if (a.severity != b.severity) return a.severity > b.severity;
     return std::abs(a.bytes.value_or(0)) > std::abs(b.bytes.value_or(0));
   });

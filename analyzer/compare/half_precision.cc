@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "analyzer/graph/shape.h"
+#include "analyzer/order/stable_sort.h"
 
 namespace onnx_mem {
 namespace {
@@ -20,8 +21,7 @@ void Count(std::vector<OperatorGroup>& groups, std::string_view op, int64_t byte
 }
 
 void SortBySize(std::vector<OperatorGroup>& groups) {
-  std::stable_sort(groups.begin(), groups.end(),
-                   [](const OperatorGroup& a, const OperatorGroup& b) { return a.bytes > b.bytes; });
+  StableSort(groups, [](const OperatorGroup& a, const OperatorGroup& b) { return a.bytes > b.bytes; });
 }
 
 const Tensor* TensorOf(const Graph& graph, const TensorIds& ids, size_t i) {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/order/stable_sort.h"
 
 namespace onnx_mem {
 namespace {
@@ -122,7 +123,7 @@ std::vector<GpuProcess> ToProcesses(const std::vector<Record>& records, const Nv
     }
     processes.push_back(std::move(process));
   }
-  std::stable_sort(processes.begin(), processes.end(), [](const GpuProcess& a, const GpuProcess& b) {
+  StableSort(processes, [](const GpuProcess& a, const GpuProcess& b) {
     return a.used_bytes.value_or(-1) > b.used_bytes.value_or(-1);
   });
   return processes;

@@ -13,6 +13,7 @@
 #include "analyzer/devices/link.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/module_path.h"
+#include "analyzer/order/stable_sort.h"
 
 namespace onnx_mem {
 namespace {
@@ -129,8 +130,8 @@ void AddMoves(const MemoryProgram& program, const RooflineCard& card, std::vecto
 
 void Repeat(StepSpan later, int64_t count, std::vector<StepTime>& times) {
   for (StepId id = later.begin; id < later.end; id = StepId(id.value() + 1)) {
-    times[static_cast<size_t>(id.value())].nanoseconds *= count;
-    times[static_cast<size_t>(id.value())].call_ns *= count;
+    times[id.index()].nanoseconds *= count;
+    times[id.index()].call_ns *= count;
   }
 }
 
@@ -219,8 +220,7 @@ std::vector<StepTime> StepTimes(const MemoryProgram& program, const RooflineCard
   }
   std::vector<size_t> order(measured.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return Closeness(measured[a]) < Closeness(measured[b]); });
+  StableSort(order, [&](size_t a, size_t b) { return Closeness(measured[a]) < Closeness(measured[b]); });
   for (size_t row : order) {
     std::vector<size_t> steps;
     for (size_t i = 0; i < times.size(); ++i) {

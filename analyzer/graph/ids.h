@@ -18,6 +18,7 @@ class Id {
   constexpr explicit Id(int32_t value) : value_(value) {}
   constexpr int32_t value() const { return value_; }
   constexpr bool valid() const { return value_ >= 0; }
+  constexpr size_t index() const { return static_cast<size_t>(value_); }  // in a vector; of a valid id
   friend constexpr auto operator<=>(Id, Id) = default;
   template <class H>
   friend H AbslHashValue(H h, Id id) {
@@ -41,13 +42,13 @@ class IdVector {
   }
   typename std::vector<T>::reference operator[](I id) {
     assert(contains(id));
-    return items_[static_cast<size_t>(id.value())];
+    return items_[id.index()];
   }
   typename std::vector<T>::const_reference operator[](I id) const {
     assert(contains(id));
-    return items_[static_cast<size_t>(id.value())];
+    return items_[id.index()];
   }
-  bool contains(I id) const { return id.valid() && static_cast<size_t>(id.value()) < items_.size(); }
+  bool contains(I id) const { return id.valid() && id.index() < items_.size(); }
   I next_id() const { return I(static_cast<int32_t>(items_.size())); }
   size_t size() const { return items_.size(); }
   bool empty() const { return items_.empty(); }

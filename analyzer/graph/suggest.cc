@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/order/stable_sort.h"
 
 namespace onnx_mem {
 namespace {
@@ -48,7 +49,7 @@ std::vector<std::string> Suggest(std::string_view word, const std::vector<std::s
     const size_t distance = EditDistance(word, name, limit);
     if (distance <= limit) near.emplace_back(distance, name);
   }
-  std::stable_sort(near.begin(), near.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  StableSort(near, [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> names;
   for (auto& [distance, name] : near) {
     if (names.size() < count && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);

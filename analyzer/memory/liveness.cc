@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "analyzer/order/stable_sort.h"
+
 namespace onnx_mem {
 namespace {
 
@@ -118,7 +120,7 @@ class Liveness {
     for (const StorageLife& storage : storages_) {
       if (storage.end > storage.begin && storage_of_[storage.owner] == storage.owner) order.push_back(storage.owner);
     }
-    std::stable_sort(order.begin(), order.end(), [&](TensorId a, TensorId b) {
+    StableSort(order, [&](TensorId a, TensorId b) {
       return std::pair(!storages_[a].fixed, storages_[a].begin) < std::pair(!storages_[b].fixed, storages_[b].begin);
     });
     return order;

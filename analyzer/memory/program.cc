@@ -39,7 +39,7 @@ absl::Status VerifyProgram(const MemoryProgram& program) {
     const std::string& name = buffer.name;
     if (buffer.bytes < 0) return absl::InternalError(absl::StrCat("buffer '", name, "' has a negative size"));
     if (!program.steps.contains(buffer.begin) || buffer.end <= buffer.begin ||
-        static_cast<size_t>(buffer.end.value()) > program.steps.size()) {
+        buffer.end.index() > program.steps.size()) {
       return absl::InternalError(absl::StrCat("buffer '", name, "' has no valid life: [", buffer.begin.value(), ", ",
                                               buffer.end.value(), ") of ", program.steps.size(), " steps"));
     }
@@ -60,7 +60,7 @@ std::string DumpProgram(const MemoryProgram& program) {
     const Step& step = program.steps[id];
     absl::StrAppend(&out, id.value(), " ", std::string(NameOf(step.phase)), " ", step.op.str(),
                     step.node.empty() ? "" : " " + step.node.str(), step.recompute ? " again" : "", " ",
-                    timeline.live_bytes[static_cast<size_t>(id.value())], "\n");
+                    timeline.live_bytes[id.index()], "\n");
   }
   for (const Buffer& buffer : program.buffers) {
     absl::StrAppend(&out, buffer.name.str(), " ", std::string(NameOf(buffer.category)), " ", buffer.bytes, " [",

@@ -2,20 +2,16 @@
 
 #include <algorithm>
 
+#include "analyzer/order/stable_sort.h"
+
 namespace onnx_mem {
-namespace {
-
-size_t Index(StepId id) { return static_cast<size_t>(id.value()); }
-
-}  // namespace
-
 Timeline ComputeTimeline(const MemoryProgram& program) {
   Timeline timeline;
   if (program.steps.empty()) return timeline;
   std::vector<int64_t> change(program.steps.size() + 1, 0);
   for (const Buffer& buffer : program.buffers) {
-    change[Index(buffer.begin)] += buffer.bytes;
-    change[Index(buffer.end)] -= buffer.bytes;
+    change[buffer.begin.index()] += buffer.bytes;
+    change[buffer.end.index()] -= buffer.bytes;
   }
   timeline.live_bytes.resize(program.steps.size());
   int64_t live = 0;
@@ -40,8 +36,7 @@ std::vector<BufferId> LiveAt(const MemoryProgram& program, StepId step) {
     const Buffer& buffer = program.buffers[id];
     if (buffer.begin <= step && step < buffer.end) live.push_back(id);
   }
-  std::stable_sort(live.begin(), live.end(),
-                   [&](BufferId a, BufferId b) { return program.buffers[a].bytes > program.buffers[b].bytes; });
+  StableSort(live, [&](BufferId a, BufferId b) { return program.buffers[a].bytes > program.buffers[b].bytes; });
   return live;
 }
 
@@ -49,8 +44,8 @@ std::vector<BytesByCategory> BytesPerStep(const MemoryProgram& program) {
   std::vector<BytesByCategory> bytes(program.steps.size() + 1, BytesByCategory{});
   for (const Buffer& buffer : program.buffers) {
     const auto category = static_cast<size_t>(buffer.category);
-    bytes[Index(buffer.begin)][category] += buffer.bytes;
-    bytes[Index(buffer.end)][category] -= buffer.bytes;
+    bytes[buffer.begin.index()][category] += buffer.bytes;
+    bytes[buffer.end.index()][category] -= buffer.bytes;
   }
   for (size_t i = 1; i < bytes.size(); ++i) {
     for (size_t c = 0; c < kNumCategories; ++c) bytes[i][c] += bytes[i - 1][c];

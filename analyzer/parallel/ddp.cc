@@ -8,6 +8,7 @@
 
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/made_by_a_step.h"
+#include "analyzer/order/stable_sort.h"
 #include "analyzer/parallel/strategies.h"
 
 namespace onnx_mem {
@@ -89,8 +90,7 @@ std::vector<int64_t> RanksOf(const std::vector<TrainedParameter>& trained, int64
                              std::vector<int64_t>& elements) {
   std::vector<size_t> order(trained.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return trained[a].elements > trained[b].elements; });
+  StableSort(order, [&](size_t a, size_t b) { return trained[a].elements > trained[b].elements; });
   elements.assign(static_cast<size_t>(ranks), 0);
   using Share = std::pair<int64_t, int64_t>;  // elements, rank: the first one of those that have the fewest
   std::priority_queue<Share, std::vector<Share>, std::greater<>> shares;

@@ -26,12 +26,13 @@ class FsdpWriter {
         hooks_(facts_, layout_, std::move(units), editor_),
         born_(program_.steps.size()),
         dying_(program_.steps.size() + 1),
-        moved_(program_.buffers.size()) {
+        moved_(program_.buffers.size()),
+        copies_(program_.steps.size()) {
     for (BufferId id(0); program_.buffers.contains(id); id = BufferId(id.value() + 1)) {
       const Buffer& buffer = program_.buffers[id];
       if (buffer.category == Category::kParameters) continue;  // their shards are there instead
-      born_[static_cast<size_t>(buffer.begin.value())].push_back(id);
-      dying_[static_cast<size_t>(buffer.end.value())].push_back(id);
+      born_[buffer.begin.index()].push_back(id);
+      dying_[buffer.end.index()].push_back(id);
     }
   }
 
@@ -53,23 +54,22 @@ class FsdpWriter {
     if (born_.empty()) return;
     for (const BufferId id : born_.front()) {
       if (MadeByAStep(program_.buffers[id])) continue;
-      moved_[static_cast<size_t>(id.value())] =
-          editor_.OpenStatic(InOwnType(program_.buffers[id], layout_, input_casts_));
+      moved_[id.index()] = editor_.OpenStatic(InOwnType(program_.buffers[id], layout_, input_casts_));
     }
   }
 
   void WriteStep(StepId id) {
-    const auto at = static_cast<size_t>(id.value());
-    for (const BufferId buffer : dying_[at]) editor_.CloseIfOpen(moved_[static_cast<size_t>(buffer.value())]);
+    const auto at = id.index();
+    for (const BufferId buffer : dying_[at]) editor_.CloseIfOpen(moved_[buffer.index()]);
     editor_.SetPhase(program_.steps[id].phase);
     if (id == StepId(0)) converted_ = OpenCasts(input_casts_, editor_);
     if (id == facts_.end_of_backward) {
       for (BufferId& copy : converted_) editor_.CloseIfOpen(copy);
     }
     hooks_.Before(id);
-    editor_.Copy(program_.steps[id]);
+    editor_.Copy(program_, id, copies_);
     for (const BufferId buffer : born_[at]) {
-      if (!moved_[static_cast<size_t>(buffer.value())].valid()) Born(buffer);
+      if (!moved_[buffer.index()].valid()) Born(buffer);
     }
     hooks_.After(id);
   }
@@ -77,13 +77,13 @@ class FsdpWriter {
   void Born(BufferId id) {
     const Buffer& buffer = program_.buffers[id];
     const BufferId moved = editor_.Open(buffer);
-    if (!hooks_.Takes(buffer, id, moved)) moved_[static_cast<size_t>(id.value())] = moved;
+    if (!hooks_.Takes(buffer, id, moved)) moved_[id.index()] = moved;
   }
 
   // What the next micro-batch replaces: outputs and the loss.
   void CloseMicroBatch() {
     for (BufferId id(0); program_.buffers.contains(id); id = BufferId(id.value() + 1)) {
-      if (MadeByAStep(program_.buffers[id])) editor_.CloseIfOpen(moved_[static_cast<size_t>(id.value())]);
+      if (MadeByAStep(program_.buffers[id])) editor_.CloseIfOpen(moved_[id.index()]);
     }
     hooks_.EndMicroBatch();
   }
@@ -96,6 +96,7 @@ class FsdpWriter {
   FsdpHooks hooks_;
   std::vector<std::vector<BufferId>> born_, dying_;  // by step of program_
   std::vector<BufferId> moved_;                      // by buffer of program_: where it is now
+  std::vector<StepId> copies_;                       // by step of program_, of the micro-batch that runs
   std::vector<Buffer> input_casts_;
   std::vector<BufferId> converted_;
 };

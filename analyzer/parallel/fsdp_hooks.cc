@@ -1,10 +1,10 @@
 #include "analyzer/parallel/fsdp_hooks.h"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/order/stable_sort.h"
 
 namespace onnx_mem {
 FsdpHooks::FsdpHooks(const StepFacts& facts, const RankLayout& layout, std::vector<FsdpUnit> units, StepEditor& editor)
@@ -79,7 +79,7 @@ void FsdpHooks::EndMicroBatch() {
 void FsdpHooks::FinalizeBackward() {
   std::vector<size_t> by_forward;
   for (size_t u = 0; u < units_.size(); ++u) by_forward.push_back(u);
-  std::stable_sort(by_forward.begin(), by_forward.end(), [&](size_t a, size_t b) {
+  StableSort(by_forward, [&](size_t a, size_t b) {
     const auto first = [&](size_t u) { return units_[u].forward ? units_[u].forward->first : StepId(); };
     return first(a) < first(b);  // named_modules, as far as they run; the root is the first
   });

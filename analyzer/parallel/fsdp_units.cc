@@ -12,6 +12,7 @@
 #include "analyzer/graph/name_pattern.h"
 #include "analyzer/graph/shape.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/order/stable_sort.h"
 
 namespace onnx_mem {
 namespace {
@@ -120,8 +121,7 @@ absl::StatusOr<std::vector<std::string>> UnitModulesOf(const StepFacts& facts, c
 absl::StatusOr<std::vector<FsdpUnit>> UnitsOf(const StepFacts& facts, std::vector<std::string> modules,
                                               const RankLayout& layout) {
   const int64_t rank = DataRankOf(layout, layout.rank.value_or(0)) % layout.ranks;
-  std::stable_sort(modules.begin(), modules.end(),
-                   [](const std::string& a, const std::string& b) { return a.size() < b.size(); });
+  StableSort(modules, [](const std::string& a, const std::string& b) { return a.size() < b.size(); });
   std::vector<FsdpUnit> units(1);
   for (std::string& module : modules) units.emplace_back().module = std::move(module);
   for (size_t i = 0; i < facts.parameters.size(); ++i) {

@@ -27,7 +27,7 @@ void StageReplay::FindWeightSteps() {
         incoming = id;  // the latest one, of those that die here where there are any
       }
     }
-    if (incoming.valid()) kept_for_weights_[static_cast<size_t>(incoming.value())] = true;
+    if (incoming.valid()) kept_for_weights_[incoming.index()] = true;
   }
 }
 
@@ -36,13 +36,11 @@ void StageReplay::FindWeightSteps() {
 void StageReplay::BackwardInput(int64_t m) {
   if (stage_.received == 0) return;
   MicroBatch& micro_batch = micro_batches_[static_cast<size_t>(m)];
-  micro_batch.backward_begin = editor_.next().value() - split_;
   for (int32_t at = split_; at < end_; ++at) {
     for (const BufferId id : dying_[static_cast<size_t>(at)]) {
       // What lies between the loss and the first parameter is gone with the loss's history.
       const bool saved = program_.buffers[id].begin.value() < split_ && at > first_weight_;
-      const bool kept =
-          saved || life(id) == Life::kReceivedGradient || kept_for_weights_[static_cast<size_t>(id.value())];
+      const bool kept = saved || life(id) == Life::kReceivedGradient || kept_for_weights_[id.index()];
       if (!kept) editor_.CloseIfOpen(At(micro_batch, id));
     }
     const std::vector<BufferId>& born = born_[static_cast<size_t>(at)];

@@ -39,21 +39,24 @@ StageReplay::StageReplay(const StageProgram& stage, const RankLayout& layout, St
   Classify();
   FindWeightSteps();
   micro_batches_.resize(static_cast<size_t>(MicroBatchesOf(pipeline_)));
-  for (MicroBatch& micro_batch : micro_batches_) micro_batch.at.resize(program_.buffers.size());
+  for (MicroBatch& micro_batch : micro_batches_) {
+    micro_batch.at.resize(program_.buffers.size());
+    micro_batch.copies.resize(program_.steps.size());
+  }
 }
 
 void StageReplay::Classify() {
   for (BufferId id(0); program_.buffers.contains(id); id = BufferId(id.value() + 1)) {
     const Buffer& buffer = program_.buffers[id];
-    lives_[static_cast<size_t>(id.value())] = LifeOf(id);
-    born_[static_cast<size_t>(buffer.begin.value())].push_back(id);
-    dying_[static_cast<size_t>(buffer.end.value())].push_back(id);
+    lives_[id.index()] = LifeOf(id);
+    born_[buffer.begin.index()].push_back(id);
+    dying_[buffer.end.index()].push_back(id);
   }
   const std::vector<BufferId>& inputs = stage_.enacted.inputs;
   for (const GradientArrival& arrival : stage_.enacted.arrivals) {
     const bool of_input = Contains(inputs, arrival.parameter);
-    lives_[static_cast<size_t>(arrival.gradient.value())] = of_input ? Life::kInputGradient : Life::kParameterGradient;
-    if (!of_input) arriving_[static_cast<size_t>(arrival.step.value())].push_back(arrival.gradient);
+    lives_[arrival.gradient.index()] = of_input ? Life::kInputGradient : Life::kParameterGradient;
+    if (!of_input) arriving_[arrival.step.index()].push_back(arrival.gradient);
   }
 }
 
@@ -140,7 +143,6 @@ void StageReplay::ReceiveGradient(int64_t m) {
 
 void StageReplay::Forward(int64_t m) {
   MicroBatch& micro_batch = micro_batches_[static_cast<size_t>(m)];
-  micro_batch.forward_begin = editor_.next().value();
   editor_.SetPhase(Phase::kForward);
   micro_batch.input_casts = OpenCasts(input_casts_, editor_);
   RunSteps(0, split_, micro_batch, m == 0);
@@ -149,7 +151,6 @@ void StageReplay::Forward(int64_t m) {
 
 void StageReplay::Backward(int64_t m) {
   MicroBatch& micro_batch = micro_batches_[static_cast<size_t>(m)];
-  micro_batch.backward_begin = editor_.next().value() - split_;
   --backwards_left_;
   RunSteps(split_, end_, micro_batch, !any_gradient_);
   EndBackward(m);
@@ -183,18 +184,13 @@ void StageReplay::RunSteps(int32_t from, int32_t to, MicroBatch& micro_batch, bo
 void StageReplay::Arrive(int32_t at, MicroBatch& micro_batch, bool is_first) {
   for (const BufferId id : arriving_[static_cast<size_t>(at)]) {
     if (!is_first) editor_.CloseIfOpen(At(micro_batch, id));
-    if (layout_.bucket_view && backwards_left_ == 0) editor_.CloseIfOpen(gradients_[static_cast<size_t>(id.value())]);
+    if (layout_.bucket_view && backwards_left_ == 0) editor_.CloseIfOpen(gradients_[id.index()]);
   }
 }
 
-void StageReplay::CopyStep(int32_t at, const MicroBatch& micro_batch) {
-  Step step = program_.steps[StepId(at)];
-  if (step.waits_for.valid()) {
-    const int32_t of = step.waits_for.value();
-    step.waits_for = StepId(of + (of < split_ ? micro_batch.forward_begin : micro_batch.backward_begin));
-  }
-  editor_.SetPhase(step.phase);
-  editor_.Copy(step);
+void StageReplay::CopyStep(int32_t at, MicroBatch& micro_batch) {
+  editor_.SetPhase(program_.steps[StepId(at)].phase);
+  editor_.Copy(program_, StepId(at), micro_batch.copies);
 }
 
 bool StageReplay::Opens(BufferId id) const {
@@ -215,7 +211,7 @@ void StageReplay::OpenMade(int32_t at, MicroBatch& micro_batch, Made made, bool 
     const BufferId moved = editor_.Open(std::move(buffer));
     const bool gradient = life(id) == Life::kParameterGradient;
     if (gradient && hooks_ && hooks_->Takes(program_.buffers[id], id, moved)) continue;
-    (gradient && is_first ? gradients_[static_cast<size_t>(id.value())] : At(micro_batch, id)) = moved;
+    (gradient && is_first ? gradients_[id.index()] : At(micro_batch, id)) = moved;
   }
 }
 

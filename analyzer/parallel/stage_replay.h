@@ -57,8 +57,7 @@ class StageReplay {
   struct MicroBatch {
     std::vector<BufferId> at;  // by buffer of the program: where it is; invalid: it is not
     std::vector<BufferId> input_casts;
-    int32_t forward_begin = 0;  // of its steps in the rank's step
-    int32_t backward_begin = 0;
+    std::vector<StepId> copies;  // by step of the program: in the rank's step
   };
 
   enum class Made : uint8_t { kAll, kWeights, kButWeights };  // kWeights: gradients of parameters
@@ -73,7 +72,7 @@ class StageReplay {
   void ReceiveInput(int64_t m);
   void ReceiveGradient(int64_t m);
   void RunSteps(int32_t from, int32_t to, MicroBatch& micro_batch, bool is_first);
-  void CopyStep(int32_t at, const MicroBatch& micro_batch);
+  void CopyStep(int32_t at, MicroBatch& micro_batch);
   bool Opens(BufferId id) const;
   void OpenMade(int32_t at, MicroBatch& micro_batch, Made made, bool is_first);
   void CloseDying(int32_t at, MicroBatch& micro_batch);
@@ -81,8 +80,8 @@ class StageReplay {
   void Arrive(int32_t at, MicroBatch& micro_batch, bool is_first);
   bool IsDdp() const { return layout_.data == DataParallel::kDdp || layout_.data == DataParallel::kZero1; }
   void CloseAll(Life life, MicroBatch& micro_batch);
-  Life life(BufferId id) const { return lives_[static_cast<size_t>(id.value())]; }
-  BufferId& At(MicroBatch& micro_batch, BufferId id) { return micro_batch.at[static_cast<size_t>(id.value())]; }
+  Life life(BufferId id) const { return lives_[id.index()]; }
+  BufferId& At(MicroBatch& micro_batch, BufferId id) { return micro_batch.at[id.index()]; }
 
   const StageProgram& stage_;
   const MemoryProgram& program_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "analyzer/memory/program.h"
 
@@ -22,8 +23,6 @@ class StepEditor {
     buffer.begin = StepId(program_.steps.next_id().value() - 1);
     return Add(std::move(buffer));
   }
-  // The step that is added next.
-  StepId next() const { return program_.steps.next_id(); }
   // Gone before it.
   void Close(BufferId id) { program_.buffers[id].end = program_.steps.next_id(); }
   // The same where it is there, and `id` is none from then on.
@@ -32,7 +31,12 @@ class StepEditor {
     id = BufferId();
   }
 
-  StepId Copy(const Step& step) { return program_.steps.Add(step); }
+  // Of step `id` of `program`; it waits for the copy of what that waits for. `copies`: where each of its steps is.
+  void Copy(const MemoryProgram& program, StepId id, std::vector<StepId>& copies) {
+    Step step = program.steps[id];
+    if (step.waits_for.valid()) step.waits_for = copies[step.waits_for.index()];
+    copies[id.index()] = program_.steps.Add(std::move(step));
+  }
   // What a strategy does between the model's own steps, in the phase of the step before.
   StepId Event(std::string_view op, std::string_view module) {
     Step step;

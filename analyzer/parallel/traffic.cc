@@ -63,7 +63,7 @@ std::vector<Results> ResultsOf(const MemoryProgram& program) {
   std::vector<Results> results(program.steps.size());
   for (const Buffer& buffer : program.buffers) {
     if (!program.steps.contains(buffer.begin) || !MadeByAStep(buffer)) continue;
-    Results& of = results[static_cast<size_t>(buffer.begin.value())];
+    Results& of = results[buffer.begin.index()];
     if (of.all_bytes == 0) of.first_bytes = buffer.bytes;
     of.last_bytes = buffer.bytes;
     of.all_bytes += buffer.bytes;
@@ -80,7 +80,7 @@ class Counter {
     const std::vector<Results> results = ResultsOf(program_);
     for (StepId id(0); program_.steps.contains(id); id = StepId(id.value() + 1)) {
       for (const StepRow& row : kSteps) {
-        if (program_.steps[id].op == row.op) AddStep(row, id, results[static_cast<size_t>(id.value())]);
+        if (program_.steps[id].op == row.op) AddStep(row, id, results[id.index()]);
       }
     }
     return received_;

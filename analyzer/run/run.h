@@ -24,7 +24,8 @@ enum class TiedMode { kAuto, kYes, kNo };
 // What a segment saves for backward passes to host memory and comes back (spans/offload.cc), in place of a second run:
 // kOverlapped: it leaves the device when the next segment of these kinds has run, kWaiting: when the segment itself
 // has, kHeld: when the next that is not held has. A kGate moves nothing of its own: it is a place where others leave,
-// and from whose backward on they come back.
+// and from whose backward on they come back. A segment that runs again may move single tensors, kOverlapped or
+// kWaiting: Segment::host_calls.
 enum class Offload : uint8_t { kNo, kOverlapped, kWaiting, kHeld, kGate };
 inline constexpr Offload kOffloads[] = {Offload::kOverlapped, Offload::kWaiting, Offload::kHeld, Offload::kGate};
 // Smaller storages stay: a copy that takes longer to start than to run frees nothing that counts. The same constant
@@ -73,9 +74,14 @@ struct Segment {
   // kept since the first, it runs again, or it is skipped, as nothing reads what it makes.
   std::vector<std::string> keep = {};     // every call of these framework operators ("convolution", "addmm")
   std::vector<KeptCall> keep_calls = {};  // and these
-  std::vector<CallId> skip = {};          // empty beside `keep_calls`: what nothing reads (dead_calls.h)
+  std::vector<CallId> skip = {};          // empty beside `keep_calls`: what nothing reads (second_run.h)
+  // Beside these two: when what they name leaves. Alone: all that the modules save moves, and nothing runs again.
   Offload offload = Offload::kNo;
-  bool by_call() const { return !keep_calls.empty() || !skip.empty(); }
+  std::vector<KeptCall> host_calls = {};  // calls that are kept in host memory
+  bool host_inputs = false;               // so are the tensors that the second run starts from
+  bool moves_some() const { return !host_calls.empty() || host_inputs; }
+  bool moves_all() const { return offload != Offload::kNo && !moves_some(); }
+  bool by_call() const { return !keep_calls.empty() || !skip.empty() || moves_some(); }
   bool is_selective() const { return !keep.empty() || by_call(); }
   friend bool operator==(const Segment&, const Segment&) = default;
 };

@@ -1,6 +1,7 @@
 #include "analyzer/runtimes/figures.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "analyzer/allocators/allocator.h"
@@ -31,9 +32,10 @@ absl::StatusOr<LocalStep> LocalOf(const Enacted& enacted, const Workload& worklo
 absl::StatusOr<AllocatorUsage> ReplayCase(const MemoryProgram& program, const LibraryCase& of,
                                           const ReplayScript* first, const ReplayOptions& options) {
   const ReplayScript script = ScriptWithLibraries(program, of, /*first=*/false);
-  if (first != nullptr || of.kept_bytes == 0) return Replay(script, first, options);
+  if (first != nullptr) return Replay(std::to_array({first, &script}), options);
+  if (of.kept_bytes == 0) return Replay(std::to_array({&script}), options);
   const ReplayScript own = ScriptWithLibraries(program, of, /*first=*/true);
-  return Replay(script, &own, options);
+  return Replay(std::to_array({&own, &script}), options);
 }
 
 ReplayOptions OptionsOf(const Workload& workload) {
@@ -253,7 +255,7 @@ absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted,
   ReplayOptions options = OptionsOf(workload);
   options.repetitions = kStepsToSettle;
   options.options.capacity_bytes = device_bytes - context_bytes;
-  ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(later, &first_script, options));
+  ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(std::to_array({&first_script, &later}), options));
   if (usage.out_of_memory) return std::nullopt;
   return LimitedRun{usage.peak_reserved_bytes + context_bytes, usage.retries - usage.last_retries, usage.last_retries};
 }

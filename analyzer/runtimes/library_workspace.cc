@@ -136,8 +136,8 @@ MemoryProgram WithLibraryWorkspaces(MemoryProgram program, const LibraryCase& of
 int64_t PeakOfBlocks(const MemoryProgram& program, const LibraryCase& of) {
   std::vector<int64_t> change(program.steps.size() + 1, 0);
   const auto add = [&](int64_t bytes, StepId begin, StepId end) {
-    change[static_cast<size_t>(begin.value())] += HandedOutOf(bytes);
-    change[static_cast<size_t>(end.value())] -= HandedOutOf(bytes);
+    change[begin.index()] += HandedOutOf(bytes);
+    change[end.index()] -= HandedOutOf(bytes);
   };
   for (const Buffer& buffer : program.buffers) add(buffer.bytes, buffer.begin, buffer.end);
   for (const Requested& requested : WorkspacesOf(program, of, /*first=*/false))

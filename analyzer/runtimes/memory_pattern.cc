@@ -42,7 +42,7 @@ void Place(BufferId id, int64_t bytes, std::vector<Placed>& alive, int64_t& heig
 }
 
 bool LivesThroughout(const MemoryProgram& program, const Buffer& buffer) {
-  return buffer.begin.value() == 0 && static_cast<size_t>(buffer.end.value()) == program.steps.size();
+  return buffer.begin.value() == 0 && buffer.end.index() == program.steps.size();
 }
 
 }  // namespace
@@ -58,16 +58,14 @@ MemoryPattern TracePattern(const MemoryProgram& program, const std::function<boo
   for (BufferId id(0); program.buffers.contains(id); id = BufferId(id.value() + 1)) {
     const Buffer& buffer = program.buffers[id];
     if (is_traced(buffer) && !LivesThroughout(program, buffer)) {
-      begins[static_cast<size_t>(buffer.begin.value())].push_back(id);
+      begins[buffer.begin.index()].push_back(id);
     } else {
       pattern.program.buffers.Add(buffer);
     }
   }
   std::vector<Placed> alive;
   for (size_t step = 0; step < begins.size(); ++step) {
-    std::erase_if(alive, [&](const Placed& placed) {
-      return static_cast<size_t>(program.buffers[placed.id].end.value()) <= step;
-    });
+    std::erase_if(alive, [&](const Placed& placed) { return program.buffers[placed.id].end.index() <= step; });
     for (BufferId id : begins[step])
       Place(id, RoundUp(program.buffers[id].bytes, kAlignmentBytes), alive, pattern.block_bytes);
   }

@@ -13,8 +13,6 @@ constexpr auto kRuntimes = std::to_array<RuntimeRow>({
 
 }  // namespace
 
-std::span<const RuntimeRow> Runtimes() { return kRuntimes; }
-
 const RuntimeRow& RuntimeOf(const Workload& workload) {
   const std::span<const AllocatorRow> rows = Allocators();
   const auto allocator =

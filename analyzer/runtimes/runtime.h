@@ -2,7 +2,6 @@
 #ifndef ONNX_MEM_ANALYZER_RUNTIMES_RUNTIME_H_
 #define ONNX_MEM_ANALYZER_RUNTIMES_RUNTIME_H_
 
-#include <span>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -23,8 +22,6 @@ struct RuntimeRow {
   absl::StatusOr<RunFigures> (*inference)(const ImportedModel& model, const std::shared_ptr<const Enacted>& enacted,
                                           const Workload& workload);
 };
-
-std::span<const RuntimeRow> Runtimes();
 
 // The one that has the workload's allocator.
 const RuntimeRow& RuntimeOf(const Workload& workload);

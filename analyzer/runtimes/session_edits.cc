@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analyzer/lower/facts/standard_operator.h"
+#include "analyzer/order/stable_sort.h"
 #include "analyzer/runtimes/execution_order.h"
 
 namespace onnx_mem {
@@ -122,7 +123,7 @@ void SessionEdits::SortByPass(const IdVector<NodeId, SessionPass>& pass) {
   for (NodeId id : ExecutionOrder(graph_)) {
     if (pass[id] != SessionPass::kOfTheFile) made.push_back(id);
   }
-  std::stable_sort(made.begin(), made.end(), [&](NodeId a, NodeId b) { return pass[a] < pass[b]; });
+  StableSort(made, [&](NodeId a, NodeId b) { return pass[a] < pass[b]; });
   order.insert(order.end(), made.begin(), made.end());
   IdVector<NodeId, Node> nodes;
   for (NodeId id : order) nodes.Add(std::move(graph_.nodes[id]));

@@ -1,6 +1,7 @@
 #include "analyzer/runtimes/session_figures.h"
 
 #include <algorithm>
+#include <array>
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/allocators/replay.h"
@@ -88,13 +89,13 @@ absl::StatusOr<RunFigures> SessionInference(const ImportedModel& model, const st
   if (on_cpu) program = WithoutInputs(program);
   RETURN_IF_ERROR(VerifyProgram(program));
   const MemoryPattern pattern = TracePattern(program, IsTracedBySessions);
+  const ReplayScript first(program), later(pattern.program);
   figures.timeline = ComputeTimeline(program);
   figures.peak_bytes = figures.timeline.peak_bytes;
   ReplayOptions options;
   options.allocator = workload.allocator;
-  options.first_step = &program;
   options.options.arena.later_below = on_cpu;
-  ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(pattern.program, options));
+  ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(std::to_array({&first, &later}), options));
   figures.session = SessionOf(program, usage, pattern.block_bytes);
   figures.program = std::make_shared<const MemoryProgram>(std::move(program));
   figures.allocated_peak_bytes = usage.peak_allocated_bytes;

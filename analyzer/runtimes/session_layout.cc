@@ -38,7 +38,7 @@ class BlockedLayout {
       Node& node = graph_.nodes[id];
       if (Block(node)) continue;
       KeepPlain(node);
-      plain_[static_cast<size_t>(id.value())] = std::move(node);
+      plain_[id.index()] = std::move(node);
     }
     for (TensorId output : graph_.outputs) CopyBack(output);
     return Numbered();

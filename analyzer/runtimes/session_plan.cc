@@ -4,6 +4,7 @@
 #include <list>
 #include <utility>
 
+#include "analyzer/order/stable_sort.h"
 #include "analyzer/runtimes/execution_order.h"
 
 namespace onnx_mem {
@@ -187,7 +188,7 @@ class SessionPlanner {
       const bool fixed = graph_.tensors[id].role != TensorRole::kActivation;
       return std::pair(!fixed, fixed ? 0 : begin_[id]);
     };
-    std::stable_sort(order.begin(), order.end(), [&](TensorId a, TensorId b) { return start(a) < start(b); });
+    StableSort(order, [&](TensorId a, TensorId b) { return start(a) < start(b); });
     for (TensorId id : order) {
       if (std::optional<Buffer> buffer = BufferOf(id, static_cast<int>(program.steps.size()))) {
         program.buffers.Add(*std::move(buffer));

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/order/stable_sort.h"
 #include "analyzer/snapshot/history.h"
 #include "analyzer/snapshot/owners.h"
 #include "analyzer/snapshot/peak.h"
@@ -70,8 +71,7 @@ std::vector<OwnedBlock> BlocksOf(const AllocatorSnapshot& snapshot, const Histor
     const FrameId where = facts[held.stack].where;
     blocks.push_back({held.bytes, owners[i], held.event, LineText(snapshot, where), FunctionText(snapshot, where)});
   }
-  std::stable_sort(blocks.begin(), blocks.end(),
-                   [](const OwnedBlock& a, const OwnedBlock& b) { return a.bytes > b.bytes; });
+  StableSort(blocks, [](const OwnedBlock& a, const OwnedBlock& b) { return a.bytes > b.bytes; });
   return blocks;
 }
 
@@ -87,8 +87,7 @@ void AddTo(OwnedLine& line, const OwnedBlock& block) {
 }
 
 std::vector<OwnedLine> LargestFirst(std::vector<OwnedLine> lines) {
-  std::stable_sort(lines.begin(), lines.end(),
-                   [](const OwnedLine& a, const OwnedLine& b) { return a.bytes > b.bytes; });
+  StableSort(lines, [](const OwnedLine& a, const OwnedLine& b) { return a.bytes > b.bytes; });
   return lines;
 }
 

@@ -9,6 +9,7 @@ namespace {
 
 constexpr auto kRows = std::to_array<CauseRow>({
 #define ONNX_MEM_FINDING(id, ...) {__VA_ARGS__},
+#include "analyzer/order/stable_sort.h"
 #include "analyzer/snapshot/finding_kinds.inc"
 });
 
@@ -119,8 +120,7 @@ std::vector<SnapshotFinding> FindingsOf(const FindingQuestion& q) {
     return finding.bytes < kLeastBytes ||
            static_cast<double>(finding.bytes) < kWorthIt * static_cast<double>(q.division.allocated_bytes);
   });
-  std::stable_sort(findings.begin(), findings.end(),
-                   [](const SnapshotFinding& a, const SnapshotFinding& b) { return a.bytes > b.bytes; });
+  StableSort(findings, [](const SnapshotFinding& a, const SnapshotFinding& b) { return a.bytes > b.bytes; });
   // What one line does is found once.
   for (size_t i = 0; i < findings.size(); ++i) {
     const FrameId call = findings[i].call;

@@ -59,8 +59,8 @@ StepId BestStep(const MemoryProgram& program, const std::vector<OwnedBlock>& blo
   std::vector<std::vector<int64_t>> begins(program.steps.size() + 1), ends(program.steps.size() + 1);
   for (const Buffer& buffer : program.buffers) {
     if (buffer.bytes == 0) continue;
-    begins[static_cast<size_t>(buffer.begin.value())].push_back(InBlocks(buffer.bytes));
-    ends[static_cast<size_t>(buffer.end.value())].push_back(InBlocks(buffer.bytes));
+    begins[buffer.begin.index()].push_back(InBlocks(buffer.bytes));
+    ends[buffer.end.index()].push_back(InBlocks(buffer.bytes));
   }
   CommonBytes common(blocks);
   int64_t best = -1;
@@ -90,7 +90,6 @@ SnapshotMatch MatchTo(const MemoryProgram& program, const Explanation& explanati
   for (const Buffer& buffer : program.buffers) {
     if (buffer.bytes == 0 || buffer.begin.value() > at.value() || buffer.end.value() <= at.value()) continue;
     open.emplace(InBlocks(buffer.bytes), &buffer);
-    match.predicted_bytes += buffer.bytes;
   }
   std::map<std::pair<Owner, std::string>, OwnedLine> unexplained;
   for (size_t i = 0; i < explanation.blocks.size(); ++i) {

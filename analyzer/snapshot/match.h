@@ -25,8 +25,7 @@ struct SnapshotMatch {
   std::string step_op;
   std::string step_module;
   Phase phase = Phase::kForward;
-  int64_t predicted_bytes = 0;  // alive at that step
-  int64_t named_bytes = 0;      // of blocks that have a name
+  int64_t named_bytes = 0;  // of blocks that have a name
   int64_t unexplained_bytes = 0;
   std::vector<NamedBlock> named;       // the largest first
   std::vector<OwnedLine> unexplained;  // by category and line, the largest first

@@ -114,9 +114,7 @@ class SnapshotReader {
       MemoryBlock block;
       block.size = SizeAt(item, "size");
       block.address = AddressAt(item, "address", address);
-      const std::string_view state = values_.TextOf(values_.At(item, "state"));
-      block.used = state == "active_allocated";
-      block.awaited = state == "active_awaiting_free" || state == "active_pending_free";
+      block.used = values_.TextOf(values_.At(item, "state")) == "active_allocated";
       const ValueId requested = values_.At(item, "requested_size");
       block.requested = values_.KindOf(requested) == Kind::kInt ? SizeAt(item, "requested_size") : block.size;
       block.stack = StackOf(item);
@@ -131,7 +129,6 @@ class SnapshotReader {
     event.action = ActionNamed(values_.TextOf(values_.At(value, "action")));
     event.address = AddressAt(value, "addr");
     event.bytes = SizeAt(value, "size");
-    event.time_us = values_.IntOf(values_.At(value, "time_us"));
     event.stack = StackOf(value);
     into_.events.push_back(event);
   }

@@ -46,7 +46,6 @@ struct MemoryEvent {
   StackId stack = 0;
   int64_t address = 0;
   int64_t bytes = 0;  // as requested
-  int64_t time_us = 0;
 };
 
 struct MemoryBlock {
@@ -54,7 +53,6 @@ struct MemoryBlock {
   int64_t size = 0;       // that it takes
   int64_t requested = 0;  // that a tensor needs
   bool used = false;      // by a tensor
-  bool awaited = false;   // freed, but another stream may still read it
   StackId stack = 0;
 };
 

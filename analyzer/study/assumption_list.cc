@@ -66,9 +66,13 @@ std::string SegmentsText(const std::vector<Segment>& segments) {
   std::vector<std::string> calls;
   for (const Segment& segment : segments) {
     std::string call = absl::StrJoin(segment.modules.empty() ? segment.nodes : segment.modules, ",");
-    absl::StrAppend(&call, std::string(FlagSuffixOf(segment.offload)));
+    if (segment.moves_all()) absl::StrAppend(&call, std::string(FlagSuffixOf(segment.offload)));
     std::vector<std::string> kept = segment.keep;
     for (const KeptCall& of_call : segment.keep_calls) kept.push_back(TextOf(of_call));
+    for (const KeptCall& of_call : segment.host_calls) {
+      kept.push_back(absl::StrCat(TextOf(of_call), std::string(FlagSuffixOf(segment.offload))));
+    }
+    if (segment.host_inputs) kept.push_back(absl::StrCat("inputs", std::string(FlagSuffixOf(segment.offload))));
     if (!kept.empty()) absl::StrAppend(&call, std::string(kSegmentKeeps), absl::StrJoin(kept, ","));
     calls.push_back(std::move(call));
   }

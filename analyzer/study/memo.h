@@ -3,7 +3,8 @@
 #define ONNX_MEM_ANALYZER_STUDY_MEMO_H_
 
 #include <cstddef>
-#include <deque>
+#include <iterator>
+#include <list>
 #include <utility>
 
 namespace onnx_mem {
@@ -22,12 +23,12 @@ class Memo {
 
   const Value& Keep(Key key, Value value) {
     constexpr size_t kMost = 3;
-    if (entries_.size() >= kMost) entries_.erase(entries_.begin() + 1);
+    if (entries_.size() >= kMost) entries_.erase(std::next(entries_.begin()));
     return entries_.emplace_back(std::move(key), std::move(value)).second;
   }
 
  private:
-  std::deque<std::pair<Key, Value>> entries_;
+  std::list<std::pair<Key, Value>> entries_;  // keys are large: none is moved
 };
 
 }  // namespace onnx_mem

@@ -37,7 +37,8 @@ absl::StatusOr<int64_t> ReservedIn(const Order& order, const std::vector<Scripts
   for (const size_t number : order) runs.push_back(runs.empty() ? &steps[number].first : &steps[number].later);
   ReplayOptions options;
   options.allocator = workload.allocator;
-  ASSIGN_OR_RETURN(const AllocatorUsage usage, ReplayInRow(runs, options));
+  options.repetitions = 1;
+  ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(runs, options));
   return usage.peak_reserved_bytes;
 }
 

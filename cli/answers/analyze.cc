@@ -261,7 +261,7 @@ absl::StatusOr<CommandAnswer> AnswerAnalyze(const Options& requested, const Open
   ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(requested, open, 0));
   const Options options = WithRuntimeOf(requested, {file});
   ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
-  Workload workload = cards.empty() ? options.workload : OnCard(options.workload, cards.front());
+  Workload workload = OnFirstCard(options.workload, cards);
   if (options.plan) workload.run.segments = *options.plan;
   const std::optional<LocalCard> local = cards.empty() ? std::nullopt : cards.front().local;
   const bool lines_alone = ShowsLinesAlone(options);

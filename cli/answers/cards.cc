@@ -76,6 +76,16 @@ Workload OnCard(Workload workload, const Card& card) {
   return workload;
 }
 
+Workload OnFirstCard(Workload workload, const std::vector<Card>& cards) {
+  return cards.empty() ? std::move(workload) : OnCard(std::move(workload), cards.front());
+}
+
+Workload FirstWorkload(const Options& options, const std::vector<Card>& cards) {
+  Workload workload = OnFirstCard(options.workload, cards);
+  if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
+  return workload;
+}
+
 // The context and the libraries' workspaces go with the generation of the card.
 bool RunsAlike(const Card& a, const Card& b) {
   const auto kind = [](const Card& card) { return card.gpu ? std::optional(KindOf(*card.gpu)) : std::nullopt; };

@@ -33,6 +33,10 @@ Limit LimitOf(const Card& card, ByteUnit units);
 
 // `workload` as it runs on `card`: what of a run depends on the card.
 Workload OnCard(Workload workload, const Card& card);
+// On the first of `cards`; as it is where there are none.
+Workload OnFirstCard(Workload workload, const std::vector<Card>& cards);
+// The options' own on the first of `cards`, at their first batch: what an answer about one run is about.
+Workload FirstWorkload(const Options& options, const std::vector<Card>& cards);
 
 // A run needs the same on both.
 bool RunsAlike(const Card& a, const Card& b);

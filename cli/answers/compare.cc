@@ -190,10 +190,7 @@ struct Sides {
 
 absl::StatusOr<Sides> SidesOf(std::vector<SideRequest>& requests, const Files& opened, const Options& options) {
   ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
-  const auto on_card = [&](const Workload& workload) {
-    return cards.empty() ? workload : OnCard(workload, cards.front());
-  };
-  Sides all{{}, {}, {}, on_card(options.workload)};
+  Sides all{{}, {}, {}, OnFirstCard(options.workload, cards)};
   std::optional<int64_t> saved_batch;  // a model without a batch of its own takes that of a report before it
   for (SideRequest& request : requests) {
     const std::shared_ptr<const ModelFile>& file = opened[request.operand];
@@ -203,7 +200,7 @@ absl::StatusOr<Sides> SidesOf(std::vector<SideRequest>& requests, const Files& o
       if (all.sides.empty() && options.like_base) {
         Options like = options;
         RETURN_IF_ERROR(TakeOver(side, like));
-        all.workload = on_card(like.workload);
+        all.workload = OnFirstCard(like.workload, cards);
       }
       all.studies.push_back(nullptr);
       all.sides.push_back(std::move(side));

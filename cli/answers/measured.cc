@@ -188,8 +188,7 @@ absl::StatusOr<CommandAnswer> AnswerMeasured(const Options& options, const OpenM
   }
   ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(options, open, 0));
   ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
-  Workload workload = cards.empty() ? options.workload : OnCard(options.workload, cards.front());
-  if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
+  const Workload workload = FirstWorkload(options, cards);
   Study study(file);
   ASSIGN_OR_RETURN(const Analysis analysis,
                    options.measured_row ? study.AskWithRange(workload) : study.Expected(workload));

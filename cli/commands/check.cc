@@ -146,8 +146,7 @@ absl::StatusOr<CommandAnswer> RunCheck(const Options& given_options) {
   Study study(opened);
   const Options options = WithRuntimeOf(given_options, {opened});
   ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
-  Workload workload = cards.empty() ? options.workload : OnCard(options.workload, cards.front());
-  if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
+  Workload workload = FirstWorkload(options, cards);
   const Bindings given = workload.bindings;
   ASSIGN_OR_RETURN(workload.bindings, opened->WithSizes(given));
   ASSIGN_OR_RETURN(const Analysis analysis, study.Expected(workload));

@@ -133,8 +133,7 @@ void AddModel(const Analysis& analysis, const RunSummary& run, const std::vector
 
 absl::Status AddModels(const Files& files, const Options& options, SideBySide& all) {
   ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
-  Workload workload = cards.empty() ? options.workload : OnCard(options.workload, cards.front());
-  if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
+  const Workload workload = FirstWorkload(options, cards);
   for (const std::shared_ptr<const ModelFile>& file : files) {
     Study study(file);
     ASSIGN_OR_RETURN(const Analysis analysis,

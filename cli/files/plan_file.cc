@@ -20,13 +20,15 @@ absl::Status BadPlan(const std::string& path, std::string_view what) {
                      {R"(expected: a report of onnx-mem plan, or {"segments": [{"modules": ["layer1"]}]})"});
 }
 
+// Of all that a module saves.
 absl::StatusOr<Offload> OffloadOf(const Json& segment, const std::string& path) {
   const auto value = segment.find("offload");
   if (value == segment.end() || value->is_null()) return Offload::kNo;
   for (const Offload known : kOffloads) {
     if (*value == NameOf(known)) return known;
   }
-  return BadPlan(path, R"("offload" of a segment is none of "overlapped", "waiting", "held" and "gate")");
+  return BadPlan(path,
+                 R"("offload" of a segment is none of "overlapped", "waiting", "held" and "gate", and no object)");
 }
 
 absl::StatusOr<std::vector<std::string>> Names(const Json& segment, const char* key, const std::string& path) {
@@ -61,7 +63,29 @@ std::string NoCall(std::string_view name) {
                          name);
 }
 
-// "keep": a list of names, or an object of calls with the outputs that are kept, none for all.
+// An object of calls with the outputs of each that are kept, none for all.
+absl::StatusOr<std::vector<KeptCall>> ReadCalls(const Json& calls, const std::string& path, Segment& segment) {
+  std::vector<KeptCall> found;
+  for (const auto& [name, outputs] : calls.items()) {
+    std::optional<KeptCall> call;
+    if (IsCall(name)) {
+      call = ParseKeptCall(name);
+      if (!call) return BadPlan(path, NoCall(name));
+    } else {
+      segment.keep.push_back(name);
+    }
+    if (!outputs.is_array()) return BadPlan(path, "the outputs of a kept call are not a list");
+    for (const Json& output : outputs) {
+      if (!output.is_number_unsigned() || output > std::numeric_limits<int8_t>::max() || !call)
+        return BadPlan(path, absl::StrFormat("'%s' has no output %s", name, output.dump()));
+      call->outputs.push_back(output.get<int8_t>());
+    }
+    if (call) found.push_back(*std::move(call));
+  }
+  return found;
+}
+
+// "keep": a list of names, or an object of operators and calls.
 absl::Status ReadKeep(const Json& item, const std::string& path, Segment& segment) {
   const auto keep = item.find("keep");
   if (keep == item.end() || !keep->is_object()) {
@@ -71,15 +95,36 @@ absl::Status ReadKeep(const Json& item, const std::string& path, Segment& segmen
     }
     return absl::OkStatus();
   }
-  for (const auto& [name, outputs] : keep->items()) {
-    if (!Keep(name, segment)) return BadPlan(path, NoCall(name));
-    if (!outputs.is_array()) return BadPlan(path, "the outputs of a kept call are not a list");
-    for (const Json& output : outputs) {
-      if (!output.is_number_unsigned() || output > std::numeric_limits<int8_t>::max() || !IsCall(name))
-        return BadPlan(path, absl::StrFormat("'%s' has no output %s", name, output.dump()));
-      segment.keep_calls.back().outputs.push_back(output.get<int8_t>());
+  ASSIGN_OR_RETURN(segment.keep_calls, ReadCalls(*keep, path, segment));
+  return absl::OkStatus();
+}
+
+// "offload": of all that a module saves a word; of single tensors of a segment that runs again an object.
+absl::Status ReadOffload(const Json& item, const std::string& path, Segment& segment) {
+  const auto offload = item.find("offload");
+  if (offload == item.end() || !offload->is_object()) {
+    ASSIGN_OR_RETURN(segment.offload, OffloadOf(item, path));
+    return segment.offload == Offload::kNo || !segment.by_call()
+               ? absl::OkStatus()
+               : BadPlan(path, R"(a segment that keeps or skips calls has an object as "offload": {"calls": {...}})");
+  }
+  for (const auto& [key, value] : offload->items()) {
+    if (key == "calls" && value.is_object()) {
+      Segment names;
+      ASSIGN_OR_RETURN(segment.host_calls, ReadCalls(value, path, names));
+      if (!names.keep.empty()) return BadPlan(path, NoCall(names.keep.front()));
+    } else if (key == "inputs" && value.is_boolean()) {
+      segment.host_inputs = value.get<bool>();
+    } else if (key == "when" && (value == NameOf(Offload::kOverlapped) || value == NameOf(Offload::kWaiting))) {
+      segment.offload = value == NameOf(Offload::kWaiting) ? Offload::kWaiting : Offload::kOverlapped;
+    } else {
+      return BadPlan(path, absl::StrFormat(R"("offload" of a segment has "%s": %s; it may have "calls", an object of )"
+                                           R"(calls, "inputs", true or false, and "when", "overlapped" or "waiting")",
+                                           key, value.dump()));
     }
   }
+  if (!segment.moves_some()) return BadPlan(path, R"("offload" of a segment names no "calls" and no "inputs")");
+  if (segment.offload == Offload::kNo) segment.offload = Offload::kOverlapped;
   return absl::OkStatus();
 }
 
@@ -141,7 +186,7 @@ absl::StatusOr<GivenPlan> ParsePlan(std::string_view text, const std::string& pa
     ASSIGN_OR_RETURN(segment.modules, Names(item, "modules", path));
     RETURN_IF_ERROR(ReadKeep(item, path, segment));
     RETURN_IF_ERROR(ReadSkip(item, path, segment));
-    ASSIGN_OR_RETURN(segment.offload, OffloadOf(item, path));
+    RETURN_IF_ERROR(ReadOffload(item, path, segment));
     // A plan report names the nodes beside the modules for readers; the modules say what to wrap.
     if (segment.modules.empty()) {
       ASSIGN_OR_RETURN(segment.nodes, Names(item, "nodes", path));

@@ -3,6 +3,8 @@
 //   {"segments": [{"modules": ["layer1", "layer2.0"]}, {"nodes": ["/Relu_3", "/Conv_4"]}]}
 //   {"segments": [{"modules": ["layer1"], "keep": ["addmm"]}]}
 //   {"segments": [{"modules": ["layer1"], "keep": {"layer1.fc:aten.addmm.default#0": [0]}, "skip": ["layer1:..."]}]}
+//   {"segments": [{"modules": ["layer1"], "keep": {...}, "offload": {"calls": {"layer1.fc:aten.addmm.default#0": [0]},
+//                                                                    "inputs": true, "when": "overlapped"}}]}
 //   {"settings": {"PYTORCH_ALLOC_CONF": "expandable_segments:True"}, "segments": [...]}
 //   {"schema": "onnx-mem/1", "command": "plan", "chosen": 3, "plans": [{"id": 3, "segments": [...]}, ...]}
 #ifndef ONNX_MEM_CLI_FILES_PLAN_FILE_H_

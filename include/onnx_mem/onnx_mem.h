@@ -81,6 +81,12 @@ struct Segment {
   // behind it the outputs that are kept, "[0,2]".
   std::vector<std::string> keep;
   std::vector<std::string> skip = {};  // calls that the second run leaves out; empty: what nothing there reads
+  // "overlapped", "waiting", "held", "gate": when tensors leave for host memory; "": none do. What leaves are calls
+  // that are kept, named as in `keep`, and what the second run starts from; without either all that the modules save,
+  // and nothing runs again.
+  std::string offload = {};
+  std::vector<std::string> host_calls = {};
+  bool host_inputs = false;
 #define ONNX_MEM_SEGMENT(member, ...) int64_t member = 0;  // of a plan that was found
 #include "figures.inc"
 };

@@ -74,7 +74,6 @@ absl::StatusOr<int64_t> RankNeeds::Few() {
 absl::StatusOr<FewestRanks> FindFewestRanks(RankNeeds& needs, int64_t limit_bytes, RankRange among) {
   ASSIGN_OR_RETURN(const int64_t few, needs.Few());
   FewestRanks fewest{among};
-  fewest.each_tried = among.most - among.fewest < few;
   std::set<int64_t> tried;
   const auto with = [&](int64_t Need::*figure) {
     return FewestThatFit(among, few, [&](int64_t ranks) -> absl::StatusOr<bool> {
@@ -89,6 +88,8 @@ absl::StatusOr<FewestRanks> FindFewestRanks(RankNeeds& needs, int64_t limit_byte
   if (tried.empty()) return NonePossible(among, needs.refusal());
   if (!fewest.safe) fewest.among.most = *tried.rbegin();
   fewest.tried.assign(tried.begin(), tried.end());
+  // Doubling tries the first two, with nothing between them.
+  fewest.each_tried = among.most - among.fewest < few || (fewest.safe && *fewest.safe <= among.fewest + 1);
   return fewest;
 }
 

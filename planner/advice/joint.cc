@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/order/stable_sort.h"
 #include "analyzer/run/work.h"
 #include "planner/advice/segment_flags.h"
 #include "planner/measure/plan.h"
@@ -37,9 +38,8 @@ Proposal WithPlan(const Proposal& change, const ModulePlan& plan) {
   Proposal with{"", {}, "", Price::kTime, change.workload};
   AddSegments(plan, with);
   const auto away =
-      static_cast<size_t>(std::count_if(plan.segments.begin(), plan.segments.end(), [](const PlannedSegment& planned) {
-        return planned.segment.offload != Offload::kNo;
-      }));
+      static_cast<size_t>(std::count_if(plan.segments.begin(), plan.segments.end(),
+                                        [](const PlannedSegment& planned) { return planned.segment.moves_all(); }));
   const auto gates =
       static_cast<size_t>(std::count_if(plan.segments.begin(), plan.segments.end(), [](const PlannedSegment& planned) {
         return planned.segment.offload == Offload::kGate;
@@ -158,7 +158,7 @@ class Joint {
   std::vector<JointRun> Frontier(const Counts& counts) const {
     std::vector<JointRun> runs;
     std::copy_if(runs_.begin(), runs_.end(), std::back_inserter(runs), counts);
-    std::stable_sort(runs.begin(), runs.end(), [](const JointRun& a, const JointRun& b) {
+    StableSort(runs, [](const JointRun& a, const JointRun& b) {
       return std::pair(a.ns_per_sample, a.device_bytes) < std::pair(b.ns_per_sample, b.device_bytes);
     });
     std::vector<JointRun> frontier;

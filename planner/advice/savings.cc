@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/order/stable_sort.h"
 #include "analyzer/run/work.h"
 
 namespace onnx_mem {
@@ -66,8 +67,7 @@ absl::StatusOr<std::vector<Saving>> RankSavings(Study& study, const Workload& wo
       savings.push_back(*std::move(saving));
     }
   }
-  std::stable_sort(savings.begin(), savings.end(),
-                   [](const Saving& a, const Saving& b) { return a.saves_bytes > b.saves_bytes; });
+  StableSort(savings, [](const Saving& a, const Saving& b) { return a.saves_bytes > b.saves_bytes; });
   return savings;
 }
 

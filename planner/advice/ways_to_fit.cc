@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/order/stable_sort.h"
 #include "analyzer/run/work.h"
 #include "planner/advice/fit.h"
 
@@ -30,7 +31,7 @@ class Ways {
     const bool cheap =
         std::any_of(fitting_.begin(), fitting_.end(), [](const Saving& s) { return s.change.price <= Price::kTime; });
     if (!cheap) Combine();
-    std::stable_sort(fitting_.begin(), fitting_.end(), Cheaper);
+    StableSort(fitting_, Cheaper);
     std::vector<FitWay> ways;
     for (Saving& saving : fitting_) ways.push_back(WithLargestBatch(std::move(saving)));
     return ways;

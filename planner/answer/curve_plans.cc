@@ -21,6 +21,8 @@ constexpr int64_t kLeastGrain = 5;
 constexpr int64_t kMixedTargets = 4;
 // And how much may be spent on that, beside the effort for second runs alone.
 constexpr double kMixedShare = 3.0;
+// Of that, until when single tensors are looked at.
+constexpr double kHostedPart = 0.6;
 
 }  // namespace
 
@@ -99,7 +101,7 @@ absl::Status CurvePlans::AddGiven() {
   return absl::OkStatus();
 }
 
-absl::Status CurvePlans::AddMixed(const Front& front, const Profile& moves) {
+absl::Status CurvePlans::AddMixed(const Front& front, const Profile& moves, const CallRanges* calls) {
   const std::vector<JudgedPlan>& judged = front.plans(front.line());
   std::vector<int64_t> limits;
   if (request_.budget_bytes) {
@@ -116,10 +118,21 @@ absl::Status CurvePlans::AddMixed(const Front& front, const Profile& moves) {
       if (!cost && BytesOn(front.line(), plan.score) <= limits[i]) cost = plan.score.cost;
     }
     if (cost == 0) continue;
-    const double until = kMixedShare * static_cast<double>(i + 1) / static_cast<double>(limits.size());
+    const auto until = [&](double part) {
+      return [&, part] {
+        return effort.Left(kMixedShare * (static_cast<double>(i) + part) / static_cast<double>(limits.size()));
+      };
+    };
+    if (calls != nullptr) {
+      ASSIGN_OR_RETURN(std::optional<ModulePlan> hosted, FindHosted(accountant_, *calls, front.line(), limits[i], cost,
+                                                                    request_.host_bytes, until(kHostedPart)));
+      if (hosted) {
+        cost = CostOn(request_.cost_line, hosted->measured);
+        plans_.push_back(*std::move(hosted));
+      }
+    }
     ASSIGN_OR_RETURN(std::optional<ModulePlan> mixed,
-                     FindMixed(accountant_, profile_, moves, front, limits[i], cost, request_.host_bytes,
-                               [&] { return effort.Left(until); }));
+                     FindMixed(accountant_, profile_, moves, front, limits[i], cost, request_.host_bytes, until(1)));
     if (mixed) plans_.push_back(*std::move(mixed));
   }
   return absl::OkStatus();

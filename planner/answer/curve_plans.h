@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "planner/answer/host_plans.h"
 #include "planner/measure/accountant.h"
 #include "planner/measure/plan.h"
 #include "planner/measure/profile.h"
@@ -28,8 +29,9 @@ class CurvePlans {
   // Those of the front that are far enough from each other to be shown, and the one within the budget.
   absl::Status Add(const Front& front);
   absl::Status AddGiven();
-  // Plans in which modules also go to the host: for the budget, else for a row of limits. `moves`: of MovesOf.
-  absl::Status AddMixed(const Front& front, const Profile& moves);
+  // Plans in which modules, or of segments with kept calls single tensors, also go to the host: for the budget, else
+  // for a row of limits. `moves`: of MovesOf; `calls`: where the front is of such segments.
+  absl::Status AddMixed(const Front& front, const Profile& moves, const CallRanges* calls);
 
   std::vector<ModulePlan> Take() { return std::move(plans_); }
 

@@ -1,6 +1,7 @@
 #include "planner/answer/one_class.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -128,7 +129,8 @@ class ModelPlanner {
   absl::StatusOr<std::optional<CallClass>> Calls(const CandidateSet& modules) {
     if (!modules.by_module) return std::optional<CallClass>();
     ASSIGN_OR_RETURN(CandidateSet ranges, OfThePlans({.list = RangesOfClass(accountant_.lowered(), modules)}));
-    const auto limits_of = [&](const std::vector<Candidate>& ranges) { return prover_.LimitSegments(ranges); };
+    const auto limits_of = [&](const std::vector<Candidate>& list) { return prover_.LimitSegments(list); };
+    if (request_.offload) ranges_.emplace(CallRanges{prover_.trace(), limits_of, ranges.list});
     return FindCallClass(accountant_, prover_.trace(), limits_of, std::move(ranges.list), request_.cost_line);
   }
 
@@ -145,7 +147,7 @@ class ModelPlanner {
     if (!request_.given.empty()) RETURN_IF_ERROR(plans.AddGiven());
     if (request_.offload) {
       ASSIGN_OR_RETURN(const CandidateSet places, OfThePlans(FindPlaces(accountant_.lowered())));
-      RETURN_IF_ERROR(plans.AddMixed(front, MovesOf(places, prover_.trace())));
+      RETURN_IF_ERROR(plans.AddMixed(front, MovesOf(places, prover_.trace()), ranges_ ? &*ranges_ : nullptr));
     }
     plans_ = plans.Take();
     return absl::OkStatus();
@@ -219,6 +221,7 @@ class ModelPlanner {
   const OtherPlans& others_;
   const Front* finer_;
   Profile profile_;
+  std::optional<CallRanges> ranges_;  // of a class of plans per call, where tensors may move
   std::vector<ModulePlan> plans_;
   std::vector<Diagnostic> notes_;
   std::vector<std::string> not_searched_;

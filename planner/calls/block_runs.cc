@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/order/stable_sort.h"
 #include "planner/code/wrapping.h"
 #include "planner/measure/index.h"
 #include "planner/measure/module_tree.h"
@@ -63,8 +64,7 @@ class BlockFinder {
 
   std::vector<Candidate> Find() {
     for (size_t child : CalledChildren(0)) Visit(child);
-    std::stable_sort(blocks_.begin(), blocks_.end(),
-                     [](const Candidate& a, const Candidate& b) { return a.first < b.first; });
+    StableSort(blocks_, [](const Candidate& a, const Candidate& b) { return a.first < b.first; });
     std::vector<Candidate> disjoint;
     for (Candidate& block : blocks_) {
       if (disjoint.empty() || block.first > disjoint.back().last) disjoint.push_back(std::move(block));

@@ -4,8 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "analyzer/order/stable_sort.h"
 #include "planner/calls/block_runs.h"
-#include "planner/calls/call_options.h"
 #include "planner/measure/index.h"
 #include "planner/measure/region_calls.h"
 
@@ -17,6 +17,8 @@ constexpr size_t kLongestRunOfCalls = 8;
 constexpr size_t kMostOptions = 12'000;
 constexpr size_t kMostCorners = 64;
 constexpr size_t kLeastCorners = 6;
+// Where tensors may move too, for each of several prices of the link.
+constexpr size_t kMostCornersOfLink = 16;
 
 OptionLimits CornersFor(size_t ranges) {
   const size_t corners = std::clamp(kMostOptions / std::max<size_t>(ranges, 1), kLeastCorners, kMostCorners);
@@ -61,14 +63,15 @@ std::vector<Candidate> RangesOfClass(const Lowered& lowered, const CandidateSet&
     set.list.push_back(module);
     set.list.back().is_block = set.list.back().is_run = false;  // not one of the runs that are looked at closely
   }
-  std::stable_sort(set.list.begin(), set.list.end(), [](const Candidate& a, const Candidate& b) {
+  StableSort(set.list, [](const Candidate& a, const Candidate& b) {
     return a.first != b.first ? a.first < b.first : a.last > b.last;
   });
   return std::move(set.list);
 }
 
 std::optional<CallClass> FindCallClass(const Accountant& accountant, const StepTrace& trace,
-                                       const LimitsOfRanges& limits_of, std::vector<Candidate> ranges, CostLine line) {
+                                       const LimitsOfRanges& limits_of, std::vector<Candidate> ranges, CostLine line,
+                                       const std::optional<LinkPrice>& link) {
   if (trace.calls.calls.empty()) return std::nullopt;
   ranges = Without(NodesOfManyCalls(trace.calls), std::move(ranges));
   const std::optional<SegmentLimits> base = limits_of(ranges);
@@ -76,7 +79,9 @@ std::optional<CallClass> FindCallClass(const Accountant& accountant, const StepT
   RegionCalls calls = trace.calls;
   SetCosts(trace.enacted.program, accountant.clock(), calls);
   const int64_t call_cost = line == CostLine::kTime ? accountant.clock().card.checkpoint_call_ns : 0;
-  CallOptions options = OptionsOf(calls, ranges, *base, line, call_cost, CornersFor(ranges.size()));
+  OptionLimits corners = CornersFor(ranges.size());
+  if (link) corners.corners = std::min(corners.corners, kMostCornersOfLink);
+  CallOptions options = OptionsOf(calls, ranges, *base, line, call_cost, corners, link);
   CallClass found;
   found.profile.candidates = std::move(options.candidates);
   found.profile.figures = std::move(options.figures);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyzer/analysis/enact.h"
+#include "planner/calls/call_options.h"
 #include "planner/measure/accountant.h"
 #include "planner/measure/candidates.h"
 #include "planner/measure/plan.h"
@@ -29,10 +30,11 @@ std::vector<Candidate> RangesOfClass(const Lowered& lowered, const CandidateSet&
 // What sets of ranges can do; nullopt where the step's own code checkpoints already.
 using LimitsOfRanges = std::function<std::optional<SegmentLimits>(const std::vector<Candidate>&)>;
 
-// Of `ranges`, as RangesOfClass gives them, each with what it may keep of the calls of `trace`. nullopt: the model has
-// no such class.
+// Of `ranges`, as RangesOfClass gives them, each with what it may keep of the calls of `trace`, with `link` also on the
+// host; nothing is proven then. nullopt: the model has no such class.
 std::optional<CallClass> FindCallClass(const Accountant& accountant, const StepTrace& trace,
-                                       const LimitsOfRanges& limits_of, std::vector<Candidate> ranges, CostLine line);
+                                       const LimitsOfRanges& limits_of, std::vector<Candidate> ranges, CostLine line,
+                                       const std::optional<LinkPrice>& link = std::nullopt);
 
 }  // namespace onnx_mem
 

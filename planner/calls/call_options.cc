@@ -32,6 +32,7 @@ class Values {
   int32_t At(StorageVersion what) const { return first_[Index(what.storage)] + what.version; }
   int32_t LastOf(int32_t storage) const { return first_[Index(storage)] + versions_[Index(storage)] - 1; }
   int32_t StorageOf(int32_t value) const { return storage_[Index(value)]; }
+  bool IsWritten(int32_t value) const { return versions_[Index(StorageOf(value))] > 1; }
   // Only what a storage finally became can be kept: the kept bytes are those that later calls wrote over.
   bool IsLast(int32_t value) const { return value + 1 == count_ || StorageOf(value) != StorageOf(value + 1); }
 
@@ -84,25 +85,50 @@ std::string SignatureOf(const CutRegion& region) {
     Append(key, call.makes);
   }
   key.append(reinterpret_cast<const char*>(region.bytes.data()), region.bytes.size() * sizeof(int64_t));
+  key.append(reinterpret_cast<const char*>(region.move_cost.data()), region.move_cost.size() * sizeof(int64_t));
   Append(key, region.saved);
   for (const CutRegion::Pair& pair : region.together) Append(key, {pair.first, pair.then});
   return key;
 }
 
-std::vector<KeptCall> KeptCallsIn(const RegionCalls& region, const Values& values, const CutOption& option) {
+// `kept`: values.
+std::vector<KeptCall> KeptCallsIn(const RegionCalls& region, const Values& values, const std::vector<int32_t>& kept) {
   std::map<int32_t, KeptCall> by_call;
-  for (int32_t value : option.kept) {
+  for (int32_t value : kept) {
     const RegionStorage& storage = region.storages[Index(values.StorageOf(value))];
-    KeptCall& kept = by_call[storage.maker];
-    kept.call = region.calls[Index(storage.maker)].call;
-    kept.outputs.push_back(storage.output);
+    KeptCall& of_maker = by_call[storage.maker];
+    of_maker.call = region.calls[Index(storage.maker)].call;
+    of_maker.outputs.push_back(storage.output);
   }
   std::vector<KeptCall> calls;
-  for (auto& [call, kept] : by_call) {
-    std::sort(kept.outputs.begin(), kept.outputs.end());
-    calls.push_back(std::move(kept));
+  for (auto& [call, of_call] : by_call) {
+    std::sort(of_call.outputs.begin(), of_call.outputs.end());
+    calls.push_back(std::move(of_call));
   }
   return calls;
+}
+
+int64_t PriceOf(const LinkPrice& link, int64_t bytes) {
+  return link.ns_per_tensor + static_cast<int64_t>(link.ns_per_byte * static_cast<double>(bytes));
+}
+
+// What nobody but the range reads, of what it is given: bytes of distinct storages that its second run alone holds.
+std::vector<int64_t> OwnInputsOf(const RegionCalls& whole, const Candidate& range) {
+  std::vector<bool> read(whole.storages.size(), false), others(whole.storages.size(), false);
+  for (const RegionCall& call : whole.calls) {
+    const bool inside = call.node >= range.first && call.node <= range.last;
+    for (const StorageVersion& what : call.reads) {
+      const RegionStorage& storage = whole.storages[Index(what.storage)];
+      if (storage.maker < 0 || whole.calls[Index(storage.maker)].node >= range.first) continue;
+      (inside ? read : others)[Index(what.storage)] = true;
+    }
+  }
+  std::vector<int64_t> bytes;
+  for (size_t s = 0; s < read.size(); ++s) {
+    if (read[s] && !others[s] && whole.storages[s].bytes >= kLeastOffloadBytes)
+      bytes.push_back(whole.storages[s].bytes);
+  }
+  return bytes;
 }
 
 int64_t FlopsOf(const RegionCalls& region, const std::vector<int32_t>& calls) {
@@ -113,28 +139,45 @@ int64_t FlopsOf(const RegionCalls& region, const std::vector<int32_t>& calls) {
 
 class OptionFinder {
  public:
-  OptionFinder(const RegionCalls& whole, CostLine line, int64_t call_cost, const OptionLimits& limits)
-      : whole_(whole), line_(line), call_cost_(call_cost), limits_(limits) {}
+  OptionFinder(const RegionCalls& whole, CostLine line, int64_t call_cost, const OptionLimits& limits,
+               const std::optional<LinkPrice>& link)
+      : whole_(whole), line_(line), call_cost_(call_cost), limits_(limits), link_(link) {}
 
   void Add(const Candidate& range, const SegmentLimits::Range& base) {
     const RegionCalls region = PartOf(whole_, range.first, range.last);
     const Values values(region);
-    const CutFront& front = FrontOfRegion(region, range);
+    const std::optional<LinkPrice> link = LinkAt(range);
+    const CutFront& front = FrontOfRegion(region, range, link);
+    std::vector<int64_t> inputs;
+    if (link) inputs = OwnInputsOf(whole_, range);
     for (size_t i = 0; i < front.options.size(); ++i) {
       const CutOption& option = front.options[i];
       const int64_t held = i == 0 ? std::min(front.least_bytes, option.held_bytes) : option.held_bytes;
       AddRow(base, held, front.least_cost[i], options_.proven);
       if (option.held_bytes >= base.frees_bytes) continue;
       AddRow(base, option.held_bytes, option.cost, options_.limits);
-      AddCandidate(range, region, values, option);
+      AddCandidate(range, region, values, option, /*host_inputs=*/false);
+      if (inputs.empty()) continue;
+      int64_t freed = 0, price = 0;
+      for (int64_t bytes : inputs) freed += bytes, price += PriceOf(*link, bytes);
+      AddRow(base, option.held_bytes - freed, option.cost + price, options_.limits);
+      AddCandidate(range, region, values, option, /*host_inputs=*/true);
     }
   }
 
   CallOptions Take() { return std::move(options_); }
 
  private:
-  const CutFront& FrontOfRegion(const RegionCalls& region, const Candidate& range) {
-    const CutRegion cut = CutRegionOf(region, line_);
+  // Of four parts of the forward, each with a price: equal ranges of one part have one front.
+  std::optional<LinkPrice> LinkAt(const Candidate& range) const {
+    if (!link_ || whole_.calls.empty()) return std::nullopt;
+    const int64_t part = int64_t{4} * range.first / (int64_t{whole_.calls.back().node} + 1);
+    return LinkPrice{link_->ns_per_byte * (1.0 + static_cast<double>(part) / 4), link_->ns_per_tensor};
+  }
+
+  const CutFront& FrontOfRegion(const RegionCalls& region, const Candidate& range,
+                                const std::optional<LinkPrice>& link) {
+    const CutRegion cut = CutRegionOf(region, line_, link);
     const bool run = range.is_run || range.is_block;
     const auto [entry, is_new] = fronts_.try_emplace(SignatureOf(cut));
     if (is_new) entry->second = FrontOf(cut, {.corners = run ? limits_.corners : limits_.few_corners});
@@ -148,12 +191,16 @@ class OptionFinder {
     if (row.frees_bytes > 0) limits.ranges.push_back(row);
   }
 
-  void AddCandidate(const Candidate& range, const RegionCalls& region, const Values& values, const CutOption& option) {
+  void AddCandidate(const Candidate& range, const RegionCalls& region, const Values& values, const CutOption& option,
+                    bool host_inputs) {
     const SegmentLimits::Range& row = options_.limits.ranges.back();
     Candidate candidate = range;
-    candidate.segment.keep_calls = KeptCallsIn(region, values, option);
+    candidate.segment.keep_calls = KeptCallsIn(region, values, option.kept);
+    candidate.segment.host_calls = KeptCallsIn(region, values, option.moved);
+    candidate.segment.host_inputs = host_inputs;
+    if (candidate.segment.moves_some()) candidate.segment.offload = Offload::kWaiting;
     // A segment that keeps nothing is one of modules, whose second run skips nothing, unless it says so.
-    if (candidate.segment.keep_calls.empty()) {
+    if (candidate.segment.keep_calls.empty() && !candidate.segment.moves_some()) {
       const KeptOutputs nothing(region.calls.size());
       candidate.segment.skip = SkippedCalls(region, StatesOf(region, nothing));
     }
@@ -170,19 +217,23 @@ class OptionFinder {
   CostLine line_;
   int64_t call_cost_;
   OptionLimits limits_;
+  std::optional<LinkPrice> link_;
   std::map<std::string, CutFront> fronts_;  // by signature
   CallOptions options_;
 };
 
 }  // namespace
 
-CutRegion CutRegionOf(const RegionCalls& region, CostLine line) {
+CutRegion CutRegionOf(const RegionCalls& region, CostLine line, const std::optional<LinkPrice>& link) {
   const Values values(region);
   const Makers makers(region, values);
   CutRegion cut;
   for (int32_t v = 0; v < values.count(); ++v) {
     const RegionStorage& storage = region.storages[Index(values.StorageOf(v))];
     cut.bytes.push_back(!values.IsLast(v) ? CutRegion::kNever : storage.leaves ? 0 : storage.bytes);
+    if (!link) continue;
+    const bool moves = !values.IsWritten(v) && !storage.leaves && storage.bytes >= kLeastOffloadBytes;
+    cut.move_cost.push_back(moves ? PriceOf(*link, storage.bytes) : CutRegion::kNever);
   }
   for (size_t i = 0; i < region.calls.size(); ++i) {
     const RegionCall& call = region.calls[i];
@@ -209,8 +260,9 @@ CutRegion CutRegionOf(const RegionCalls& region, CostLine line) {
 }
 
 CallOptions OptionsOf(const RegionCalls& whole, const std::vector<Candidate>& ranges, const SegmentLimits& base,
-                      CostLine line, int64_t call_cost, const OptionLimits& limits) {
-  OptionFinder finder(whole, line, call_cost, limits);
+                      CostLine line, int64_t call_cost, const OptionLimits& limits,
+                      const std::optional<LinkPrice>& link) {
+  OptionFinder finder(whole, line, call_cost, limits, link);
   for (size_t i = 0; i < ranges.size(); ++i) finder.Add(ranges[i], base.ranges[i]);
   CallOptions options = finder.Take();
   for (SegmentLimits* of : {&options.limits, &options.proven}) {

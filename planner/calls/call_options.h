@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "analyzer/run/region_calls.h"
@@ -19,8 +20,15 @@
 
 namespace onnx_mem {
 
-// The calls of a region as a cut takes them: what an operator costs by `line`.
-CutRegion CutRegionOf(const RegionCalls& region, CostLine line);
+// What it costs to keep bytes in host memory, in nanoseconds: for each tensor and for each byte. What computation will
+// hide of a copy is known once a plan is enacted; this is what a search takes it to be.
+struct LinkPrice {
+  double ns_per_byte = 0;
+  int64_t ns_per_tensor = 0;
+};
+
+// The calls of a region as a cut takes them: what an operator costs by `line`. `link`: tensors may go to the host.
+CutRegion CutRegionOf(const RegionCalls& region, CostLine line, const std::optional<LinkPrice>& link = std::nullopt);
 
 struct CallOptions {
   std::vector<Candidate> candidates;      // an option each
@@ -36,9 +44,12 @@ struct OptionLimits {
 };
 
 // `whole`: the calls of the forward; `ranges`: with their `base` limits, whose order is theirs; `call_cost`: of a call
-// of checkpoint beside what runs again.
+// of checkpoint beside what runs again. `link`: each option may also move tensors to the host, and there is one more
+// with what the range is given there; what moves early has more time, so later ranges pay up to twice the price.
+// Nothing is proven of such options.
 CallOptions OptionsOf(const RegionCalls& whole, const std::vector<Candidate>& ranges, const SegmentLimits& base,
-                      CostLine line, int64_t call_cost, const OptionLimits& limits = {});
+                      CostLine line, int64_t call_cost, const OptionLimits& limits = {},
+                      const std::optional<LinkPrice>& link = std::nullopt);
 
 }  // namespace onnx_mem
 

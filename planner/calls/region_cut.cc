@@ -6,6 +6,7 @@
 #include <queue>
 #include <utility>
 
+#include "analyzer/order/stable_sort.h"
 #include "planner/measure/index.h"
 #include "solver/bound/min_cut.h"
 
@@ -56,6 +57,8 @@ class Cutter {
     const Wide least = cut_.Solve();
     if (least >= kInfinite) return std::nullopt;
     lines_.push_back({cost_price, byte_price, least << shift});
+    cost_price_ = cost_price;
+    byte_price_ = byte_price;
     return Choice();
   }
 
@@ -102,8 +105,16 @@ class Cutter {
       if (region_.calls[i].cost != CutRegion::kNever) visit(call_arc_[i], cost_price * region_.calls[i].cost);
     }
     for (size_t v = 0; v < value_arc_.size(); ++v) {
-      if (region_.bytes[v] != CutRegion::kNever) visit(value_arc_[v], byte_price * region_.bytes[v] * weight_[v]);
+      if (region_.bytes[v] == CutRegion::kNever) continue;
+      const Wide to_hold = byte_price * region_.bytes[v] * weight_[v];
+      visit(value_arc_[v], CanMove(v) ? std::min(to_hold, cost_price * region_.move_cost[v]) : to_hold);
     }
+  }
+
+  bool CanMove(size_t v) const { return !region_.move_cost.empty() && region_.move_cost[v] != CutRegion::kNever; }
+  // At the prices of the last cut.
+  bool Moves(size_t v) const {
+    return CanMove(v) && cost_price_ * region_.move_cost[v] < byte_price_ * region_.bytes[v] * weight_[v];
   }
 
   // What is needed, from what autograd saved backwards: the source's side may hold more that costs nothing.
@@ -146,6 +157,11 @@ class Cutter {
     }
     for (size_t v = 0; v < needed.size(); ++v) {
       if (!needed[v] || (maker_[v] >= 0 && again[Index(maker_[v])])) continue;
+      if (Moves(v)) {
+        corner.option.moved.push_back(static_cast<int32_t>(v));
+        corner.option.cost += region_.move_cost[v];
+        continue;
+      }
       corner.option.kept.push_back(static_cast<int32_t>(v));
       corner.option.held_bytes += region_.bytes[v];
       corner.tilted += Wide{region_.bytes[v]} * weight_[v];
@@ -158,6 +174,7 @@ class Cutter {
   std::vector<int32_t> maker_;  // by value; -1: nobody here
   MinCut cut_;
   std::vector<ProvenLine> lines_;
+  Wide cost_price_ = 0, byte_price_ = 0;
   std::vector<int> value_, call_, value_arc_, call_arc_;
 };
 
@@ -176,7 +193,7 @@ CornerGap GapOf(const std::vector<Corner>& corners, size_t low, size_t high) {
 }
 
 void DropBettered(std::vector<CutOption>& options) {
-  std::stable_sort(options.begin(), options.end(), [](const CutOption& a, const CutOption& b) {
+  StableSort(options, [](const CutOption& a, const CutOption& b) {
     return a.held_bytes != b.held_bytes ? a.held_bytes < b.held_bytes : a.cost < b.cost;
   });
   std::vector<CutOption> front;
@@ -193,6 +210,7 @@ CutFront FrontOf(const CutRegion& region, const FrontLimits& limits) {
   Cutter cutter(region, limits.one_by_one);
   Wide all_cost = 1, all_bytes = 1;
   for (const CutRegion::Call& call : region.calls) all_cost += std::max<int64_t>(call.cost, 0);
+  for (int64_t cost : region.move_cost) all_cost += std::max<int64_t>(cost, 0);
   for (int64_t bytes : region.bytes) all_bytes += Wide{std::max<int64_t>(bytes, 0)} * 2 * kPlain;
   std::vector<Corner> corners;
   for (const auto& [cost_price, byte_price] : {std::pair(Wide{1}, all_cost), std::pair(all_bytes, Wide{1})}) {

@@ -8,7 +8,7 @@
 //
 // With a price for bytes against cost the cheapest choice follows; the price between two known corners finds the next
 // corner, until there is none (parametric minimum cuts). Calls on neither side are skipped: nothing reads what they
-// make.
+// make. Where a value may also wait in host memory, its arc costs the less of both.
 #ifndef ONNX_MEM_PLANNER_CALLS_REGION_CUT_H_
 #define ONNX_MEM_PLANNER_CALLS_REGION_CUT_H_
 
@@ -28,6 +28,8 @@ struct CutRegion {
   };
   std::vector<Call> calls;     // in their order
   std::vector<int64_t> bytes;  // by value: to keep it; 0: it is held anyway
+  // By value: what it costs to keep it in host memory, kNever where that cannot be. Empty: none can.
+  std::vector<int64_t> move_cost = {};
   std::vector<int32_t> saved;  // values that autograd needs
   struct Pair {
     int32_t first = 0;
@@ -40,8 +42,9 @@ struct CutRegion {
 
 struct CutOption {
   int64_t held_bytes = 0;
-  int64_t cost = 0;            // of the calls that run again
-  std::vector<int32_t> kept;   // values, rising
+  int64_t cost = 0;            // of the calls that run again, and of what moves
+  std::vector<int32_t> kept;   // values, rising; on the device
+  std::vector<int32_t> moved;  // and in host memory
   std::vector<int32_t> again;  // calls, rising
 };
 

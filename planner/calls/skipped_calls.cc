@@ -9,7 +9,8 @@ namespace onnx_mem {
 
 void NameSkipped(const FrameworkGraph& graph, const RegionCalls& calls, ModulePlan& plan) {
   const auto open = [](const PlannedSegment& planned) {
-    return !planned.segment.keep_calls.empty() && planned.segment.skip.empty();
+    const bool holds = !planned.segment.keep_calls.empty() || planned.segment.moves_some();
+    return holds && planned.segment.skip.empty();
   };
   if (std::none_of(plan.segments.begin(), plan.segments.end(), open)) return;
   const ModuleNodes modules(graph);
@@ -18,7 +19,9 @@ void NameSkipped(const FrameworkGraph& graph, const RegionCalls& calls, ModulePl
     const auto ranges = RangesOf(graph, modules, planned.segment);
     if (!ranges.ok() || ranges->size() != 1) continue;
     const RegionCalls region = PartOf(calls, ranges->front().first, ranges->front().last);
-    const KeptInRegion kept = KeptIn(region, planned.segment.keep_calls);
+    std::vector<KeptCall> held = planned.segment.keep_calls;
+    held.insert(held.end(), planned.segment.host_calls.begin(), planned.segment.host_calls.end());
+    const KeptInRegion kept = KeptIn(region, held);
     if (kept.error.empty()) planned.segment.skip = SkippedCalls(region, StatesOf(region, kept.outputs));
   }
 }

@@ -7,17 +7,30 @@
 namespace onnx_mem {
 namespace {
 
+nlohmann::ordered_json CallsOf(const std::vector<KeptCall>& calls) {
+  nlohmann::ordered_json by_name = nlohmann::ordered_json::object();
+  for (const KeptCall& kept : calls) by_name[TextOf(kept.call)] = kept.outputs;
+  return by_name;
+}
+
 // As --plan reads it (cli/files/plan_file.h).
 void AddKeep(const Segment& segment, nlohmann::ordered_json& entry) {
   if (!segment.by_call()) {
     if (!segment.keep.empty()) entry["keep"] = segment.keep;
     return;
   }
-  entry["keep"] = nlohmann::ordered_json::object();
+  entry["keep"] = CallsOf(segment.keep_calls);
   for (const std::string& name : segment.keep) entry["keep"][name] = nlohmann::ordered_json::array();
-  for (const KeptCall& kept : segment.keep_calls) entry["keep"][TextOf(kept.call)] = kept.outputs;
   entry["skip"] = nlohmann::ordered_json::array();
   for (const CallId& call : segment.skip) entry["skip"].push_back(TextOf(call));
+}
+
+void AddOffload(const Segment& segment, nlohmann::ordered_json& entry) {
+  if (segment.moves_all()) entry["offload"] = NameOf(segment.offload);
+  if (!segment.moves_some()) return;
+  entry["offload"]["when"] = NameOf(segment.offload);
+  entry["offload"]["inputs"] = segment.host_inputs;
+  entry["offload"]["calls"] = CallsOf(segment.host_calls);
 }
 
 }  // namespace
@@ -37,7 +50,7 @@ std::string EmitPlanJson(const ModelInfo& info, const ModulePlan& plan, const st
     if (!segment.segment.modules.empty()) entry["modules"] = segment.segment.modules;
     if (!segment.segment.nodes.empty()) entry["nodes"] = segment.segment.nodes;
     AddKeep(segment.segment, entry);
-    if (segment.segment.offload != Offload::kNo) entry["offload"] = NameOf(segment.segment.offload);
+    AddOffload(segment.segment, entry);
     document["segments"].push_back(std::move(entry));
   }
   return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";

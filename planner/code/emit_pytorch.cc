@@ -161,18 +161,25 @@ std::vector<int64_t> ParametersOf(const Lowered& lowered, const ModuleNodes& mod
 }
 
 std::string KeepText(const Segment& segment) {
-  if (segment.by_call()) return absl::StrCat(", \"keep\": ", KeepOf(segment));
+  if (segment.by_call()) return absl::StrCat(", \"keep\": ", CallsOf(kKeepTable, segment));
   return segment.keep.empty() ? "" : absl::StrCat(", \"keep\": ", QuotedList(segment.keep));
+}
+
+std::string HostText(const Segment& segment) {
+  if (!segment.moves_some()) return "";
+  return absl::StrCat(", \"offload\": {\"when\": \"", std::string(NameOf(segment.offload)), "\"",
+                      segment.host_inputs ? ", \"inputs\": True" : "",
+                      segment.host_calls.empty() ? "" : ", \"calls\": " + CallsOf(kHostTable, segment), "}");
 }
 
 PlanEntry EntryOf(const Wrapping& wrapping, const PlannedSegment& segment, bool preserve,
                   std::vector<int64_t> parameters) {
-  const Offload offload = segment.segment.offload;
+  const Segment& own = segment.segment;
   return {.modules = wrapping.segment.modules,
-          .before = offload != Offload::kNo ? absl::StrCat(", \"offload\": \"", std::string(NameOf(offload)), "\"")
-                                            : absl::StrCat(", \"preserve_rng_state\": ", preserve ? "True" : "False"),
+          .before = own.moves_all() ? absl::StrCat(", \"offload\": \"", std::string(NameOf(own.offload)), "\"")
+                                    : absl::StrCat(", \"preserve_rng_state\": ", preserve ? "True" : "False"),
           .parameters = std::move(parameters),
-          .after = absl::StrCat(KeepText(segment.segment),
+          .after = absl::StrCat(KeepText(own), HostText(own),
                                 segment.stage ? absl::StrCat(", \"stage\": ", *segment.stage) : ""),
           .frees_bytes = segment.saves_bytes,
           .calls = wrapping.calls};
@@ -194,25 +201,34 @@ std::string LeftOut(const Wrapping& wrapping, const PlannedSegment& segment) {
                       ".\n");
 }
 
-// KEEP, if there is one, and PLAN: a line for each row and entry, or where that is more than `most_lines` several in a
-// line and no remarks.
+std::string DictLines(std::string_view name, const std::string& lines) {
+  return lines.empty() ? "" : absl::StrCat(std::string(name), " = {\n", lines, "}\n");
+}
+
+// KEEP and HOST, if there are such, and PLAN: a line for each row and entry, or where that is more than `most_lines`
+// several in a line and no remarks.
 std::string Tables(const Parts& parts, int64_t most_lines) {
-  const std::vector<std::string> rows = KeepRowsOf(parts.segments);
-  most_lines -= rows.empty() ? 2 : 4;  // brackets
-  std::string keep, plan;
-  for (const std::string& row : rows) absl::StrAppend(&keep, "    ", row, ",\n");
+  const std::vector<std::string> kept = RowsOf(kKeepTable, parts.segments), moved = RowsOf(kHostTable, parts.segments);
+  most_lines -= 2 + (kept.empty() ? 0 : 2) + (moved.empty() ? 0 : 2);  // brackets
+  std::string keep, host, plan;
+  for (const std::string& row : kept) absl::StrAppend(&keep, "    ", row, ",\n");
+  for (const std::string& row : moved) absl::StrAppend(&host, "    ", row, ",\n");
   std::vector<std::string> items;
   for (const EntryLine& line : EntryLines(parts.entries)) {
     absl::StrAppend(&plan, "    ", line.item, ",  # ", line.remark, "\n");
     items.push_back(absl::StrReplaceAll(line.item, {{"\n     ", ""}}));
   }
   const auto count = static_cast<int64_t>(items.size());
-  if (LinesOf(keep) + LinesOf(plan) > most_lines) {
-    const int64_t for_keep = std::min(LinesOf(keep), std::max(most_lines / 2, most_lines - count));
-    plan = InLines(items, "    ", most_lines - for_keep);
-    keep = InLines(rows, "    ", for_keep);
+  const int64_t rows = LinesOf(keep) + LinesOf(host);
+  if (rows + LinesOf(plan) > most_lines) {
+    const int64_t for_rows = std::min(rows, std::max(most_lines / 2, most_lines - count));
+    const int64_t for_host = rows > 0 ? for_rows * LinesOf(host) / rows : 0;
+    plan = InLines(items, "    ", most_lines - for_rows);
+    keep = InLines(kept, "    ", for_rows - for_host);
+    host = InLines(moved, "    ", for_host);
   }
-  return absl::StrCat(rows.empty() ? "" : absl::StrCat("KEEP = {\n", keep, "}\n"), "PLAN = [\n", plan, "]\n\n\n");
+  return absl::StrCat(DictLines(kKeepTable.name, keep), DictLines(kHostTable.name, host), "PLAN = [\n", plan,
+                      "]\n\n\n");
 }
 
 // `apply_plan`, and of a step over several cards `set_up`.

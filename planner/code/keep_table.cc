@@ -65,10 +65,10 @@ std::string WordsOf(const std::vector<const KeptCall*>& kept, const std::string&
 
 }  // namespace
 
-std::vector<std::string> KeepRowsOf(const std::vector<Segment>& segments) {
+std::vector<std::string> RowsOf(const CallTable& table, const std::vector<Segment>& segments) {
   std::vector<std::string> blocks, words;
   for (const Segment& segment : segments) {
-    const auto kept = KeptByBlock(segment);
+    const auto kept = ByBlock(segment, segment.*table.calls);
     for (size_t i = 0; i < segment.modules.size(); ++i) {
       std::string text = WordsOf(kept[i], segment.modules[i]);
       if (text.empty()) continue;
@@ -93,8 +93,9 @@ std::vector<std::string> KeepRowsOf(const std::vector<Segment>& segments) {
   return rows;
 }
 
-std::string KeepOf(const Segment& segment) {
-  const auto kept = KeptByBlock(segment);
+std::string CallsOf(const CallTable& table, const Segment& segment) {
+  const std::string name(table.name);
+  const auto kept = ByBlock(segment, segment.*table.calls);
   std::vector<std::string> items;
   for (size_t i = 0; i < kept.size(); ++i) {
     const std::string block = i < segment.modules.size() ? segment.modules[i] : "";
@@ -102,8 +103,8 @@ std::string KeepOf(const Segment& segment) {
       if (!InTable(block, *call)) items.push_back(absl::StrCat(Quoted(TextOf(call->call)), ": ", OutputsOf(*call)));
     }
   }
-  if (items.size() == segment.keep_calls.size()) return absl::StrCat("{", absl::StrJoin(items, ", "), "}");
-  return items.empty() ? "KEEP" : absl::StrCat("{**KEEP, ", absl::StrJoin(items, ", "), "}");
+  if (items.size() == (segment.*table.calls).size()) return absl::StrCat("{", absl::StrJoin(items, ", "), "}");
+  return items.empty() ? name : absl::StrCat("{**", name, ", ", absl::StrJoin(items, ", "), "}");
 }
 
 std::string NamesOf(const std::vector<std::string>& modules) {

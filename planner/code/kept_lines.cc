@@ -65,9 +65,9 @@ std::string CallsText(const std::vector<const KeptCall*>& kept, const std::strin
 
 }  // namespace
 
-std::vector<std::vector<const KeptCall*>> KeptByBlock(const Segment& segment) {
+std::vector<std::vector<const KeptCall*>> ByBlock(const Segment& segment, const std::vector<KeptCall>& calls) {
   std::vector<std::vector<const KeptCall*>> of(segment.modules.size() + 1);
-  for (const KeptCall& kept : segment.keep_calls) {
+  for (const KeptCall& kept : calls) {
     size_t block = 0;
     while (block < segment.modules.size() && !IsOf(kept.call, segment.modules[block])) ++block;
     of[block].push_back(&kept);
@@ -75,9 +75,9 @@ std::vector<std::vector<const KeptCall*>> KeptByBlock(const Segment& segment) {
   return of;
 }
 
-std::vector<KeptLine> KeptLinesOf(const Segment& segment) {
-  if (segment.keep_calls.empty()) return {};
-  const std::vector<std::vector<const KeptCall*>> kept = KeptByBlock(segment);
+std::vector<KeptLine> KeptLinesOf(const Segment& segment, const std::vector<KeptCall>& calls) {
+  if (calls.empty()) return {};
+  const std::vector<std::vector<const KeptCall*>> kept = ByBlock(segment, calls);
   std::vector<std::string> names = segment.modules, texts;
   for (size_t i = 0; i < names.size(); ++i) texts.push_back(CallsText(kept[i], names[i]));
   if (!kept.back().empty()) {

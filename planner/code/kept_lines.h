@@ -18,11 +18,11 @@ struct KeptLine {
   std::string calls;  // "nothing" where a block of the segment keeps none
 };
 
-// Empty where the segment keeps no calls.
-std::vector<KeptLine> KeptLinesOf(const Segment& segment);
+// `calls` of the segment, which are kept on the device or on the host. Empty where there are none.
+std::vector<KeptLine> KeptLinesOf(const Segment& segment, const std::vector<KeptCall>& calls);
 
-// Kept calls by module of the segment; the last are what lies between them, or is counted over the segment.
-std::vector<std::vector<const KeptCall*>> KeptByBlock(const Segment& segment);
+// `calls` by module of the segment; the last are what lies between them, or is counted over the segment.
+std::vector<std::vector<const KeptCall*>> ByBlock(const Segment& segment, const std::vector<KeptCall>& calls);
 
 }  // namespace onnx_mem
 

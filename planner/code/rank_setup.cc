@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/graph/diagnostic.h"
+#include "analyzer/order/stable_sort.h"
 #include "planner/code/python_text.h"
 #include "planner/code/tensor_setup.h"
 
@@ -26,8 +27,7 @@ std::string TorchName(DType dtype) {
 // Units from the inside out: a unit takes the parameters that no unit has yet.
 std::string UnitsText(std::vector<std::string> units) {
   const auto depth = [](const std::string& unit) { return std::count(unit.begin(), unit.end(), '.'); };
-  std::stable_sort(units.begin(), units.end(),
-                   [&](const std::string& a, const std::string& b) { return depth(a) > depth(b); });
+  StableSort(units, [&](const std::string& a, const std::string& b) { return depth(a) > depth(b); });
   std::vector<std::string> kinds;
   for (const std::string& unit : units) kinds.push_back(absl::StrCat(depth(unit)));
   return GroupedList(units, std::move(kinds), kIndent);

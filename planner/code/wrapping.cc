@@ -91,7 +91,7 @@ void AddEffects(const FrameworkGraph& graph, const Ranges& ranges, Wrapping& wra
     const RerunEffects effects = EffectsOfRerun(graph, range);
     wrapping.random |= effects.random;
     wrapping.running_statistics |= effects.running_statistics;
-    if (wrapping.segment.offload != Offload::kNo) continue;  // nothing runs again
+    if (wrapping.segment.moves_all()) continue;  // nothing runs again
     if (!effects.overwrites_inputs || wrapping.kind == WrapKind::kEditForward) continue;
     wrapping.kind = WrapKind::kEditForward;
     wrapping.why = "its first operator overwrites what the second run would start from";

@@ -26,7 +26,9 @@ std::string KeyOf(const std::vector<Segment>& segments) {
     for (const KeptCall& kept : segment.keep_calls) absl::StrAppend(&key, TextOf(kept), "\n");
     absl::StrAppend(&key, "\n");
     for (const CallId& call : segment.skip) absl::StrAppend(&key, TextOf(call), "\n");
-    absl::StrAppend(&key, static_cast<int>(segment.offload), "\n\n");
+    absl::StrAppend(&key, static_cast<int>(segment.offload), segment.host_inputs ? "i" : "", "\n");
+    for (const KeptCall& moved : segment.host_calls) absl::StrAppend(&key, TextOf(moved), "\n");
+    absl::StrAppend(&key, "\n");
   }
   return key;
 }

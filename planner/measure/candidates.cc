@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "analyzer/analysis/segments.h"
 #include "analyzer/ops/ops.h"
+#include "analyzer/order/stable_sort.h"
 #include "planner/measure/module_tree.h"
 #include "planner/measure/node_runs.h"
 
@@ -26,7 +27,7 @@ class CandidateFinder {
     MarkStages();
     Visit(0, /*inside_block=*/false);
     auto& list = result_.list;
-    std::stable_sort(list.begin(), list.end(), [](const Candidate& a, const Candidate& b) {
+    StableSort(list, [](const Candidate& a, const Candidate& b) {
       return a.first != b.first ? a.first < b.first : a.last > b.last;
     });
     // A wrapper and what it wraps are one choice: the outer name stays, since the visit is from the outside in.

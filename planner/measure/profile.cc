@@ -11,6 +11,7 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/timeline.h"
+#include "analyzer/order/stable_sort.h"
 #include "planner/measure/index.h"
 
 namespace onnx_mem {
@@ -117,7 +118,7 @@ class Profiler {
     // Whole modules first, short before long: if time ends, the rest is added up from them.
     std::vector<size_t> order(set_.list.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    StableSort(order, [&](size_t a, size_t b) {
       const auto key = [&](size_t i) { return std::pair(set_.list[i].is_run, set_.list[i].last - set_.list[i].first); };
       return key(a) < key(b);
     });

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "analyzer/order/stable_sort.h"
 #include "planner/measure/index.h"
 #include "planner/measure/traced_live.h"
 #include "planner/measure/traced_nodes.h"
@@ -202,7 +203,7 @@ class Limiter {
         if (program_.buffers[id].end.value() <= live_.forward_steps) reads.emplace_back(id, node.node);
       }
     }
-    std::stable_sort(reads.begin(), reads.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    StableSort(reads, [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<size_t> by_first(candidates.size());
     std::iota(by_first.begin(), by_first.end(), size_t{0});
     std::sort(by_first.begin(), by_first.end(),

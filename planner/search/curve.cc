@@ -4,6 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/order/stable_sort.h"
+
 namespace onnx_mem {
 namespace {
 
@@ -37,7 +39,7 @@ int64_t CostOn(CostLine cost, const Measured& measured) {
 
 std::vector<ModulePlan> MakeCurve(std::vector<ModulePlan> plans, BudgetLine line, CostLine cost) {
   const BudgetLine other = line == BudgetLine::kDevice ? BudgetLine::kLive : BudgetLine::kDevice;
-  std::stable_sort(plans.begin(), plans.end(), [&](const ModulePlan& a, const ModulePlan& b) {
+  StableSort(plans, [&](const ModulePlan& a, const ModulePlan& b) {
     const auto key = [&](const ModulePlan& plan) {
       return std::tuple(CostOn(cost, plan.measured), BytesOn(line, plan.measured), BytesOn(other, plan.measured),
                         !StaysWhenBeaten(plan), plan.segments.size());
@@ -55,7 +57,7 @@ std::vector<ModulePlan> MakeCurve(std::vector<ModulePlan> plans, BudgetLine line
     plan->dominated = true;
     curve.push_back(std::move(*plan));
   }
-  std::stable_sort(curve.begin(), curve.end(), [&](const ModulePlan& a, const ModulePlan& b) {
+  StableSort(curve, [&](const ModulePlan& a, const ModulePlan& b) {
     return BytesOn(line, a.measured) > BytesOn(line, b.measured);
   });
   for (size_t i = 0; i < curve.size(); ++i) curve[i].id = static_cast<int64_t>(i);

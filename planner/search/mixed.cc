@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/order/stable_sort.h"
 #include "planner/code/describe.h"
 #include "planner/measure/index.h"
 #include "planner/search/curve.h"
@@ -161,7 +162,7 @@ class Mixer {
   Choice Ordered(Choice movable, MoveOrder order) const {
     const size_t count = movable.size();
     if (order == MoveOrder::kLargest) {
-      std::stable_sort(movable.begin(), movable.end(), [&](int32_t a, int32_t b) {
+      StableSort(movable, [&](int32_t a, int32_t b) {
         return moves_.figures[Index(a)].saves_bytes > moves_.figures[Index(b)].saves_bytes;
       });
     } else if (order == MoveOrder::kSpread) {

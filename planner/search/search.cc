@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/order/stable_sort.h"
 #include "planner/measure/index.h"
 
 namespace onnx_mem {
@@ -121,8 +122,7 @@ class Search {
         Consider(plan, line, estimate, With(profile_, With(profile_, rest, a), b), found);
       }
     }
-    std::stable_sort(found.begin(), found.end(),
-                     [](const Neighbour& a, const Neighbour& b) { return a.gain > b.gain; });
+    StableSort(found, [](const Neighbour& a, const Neighbour& b) { return a.gain > b.gain; });
     if (found.size() > kMostTriesPerPlan) found.resize(kMostTriesPerPlan);
     for (const Neighbour& neighbour : found) {
       if (!may_go_on_()) break;

@@ -240,12 +240,21 @@ class _Segment(TypedDict):
     recompute_flops: int
 
 
+class HostTensors(TypedDict):
+    """What of a segment waits in host memory: results of calls, as in keep, and what the segment starts from. when:
+    "overlapped" or "waiting"."""
+    when: str
+    inputs: bool
+    calls: dict[str, list[int]]
+
+
 class Segment(_Segment, total=False):
     """Modules that run under one torch.utils.checkpoint call. keep: operators; in a plan of calls, of each kept call
-    the numbers of the results that are kept, and skip: the calls that do not run again."""
+    the numbers of the results that are kept, and skip: the calls that do not run again. offload: a word where all that
+    the modules save waits on the host and nothing runs again."""
     keep: list[str] | dict[str, list[int]]
     skip: list[str]
-    offload: str
+    offload: str | HostTensors
 
 
 class PlanStage(TypedDict):

@@ -247,18 +247,29 @@ def test_what_a_call_leaves_behind_goes_where_it_is_replaced():
     assert all(any(" drop " in x and v in x.split(" drop ")[1].split() for x in lines) for v in left)
 
 
+def on_rows_that_are_not_contiguous():
+    """A layer and its input, as an LSTM with batch_first gives it."""
+    return nn.Sequential(Transposed(), nn.Linear(16, 32)), torch.randn(4, 10, 16)
+
+
 @pytest.mark.parametrize("grad", [False, True])
 def test_a_bias_is_added_in_place_where_the_framework_does(grad):
-    """Of rows that are not contiguous, as an LSTM with batch_first gives them. In training the record has it as a plan
-    sees it that looks on: out of place."""
-    layer, x = nn.Linear(16, 32), torch.randn(4, 10, 16)
-    model = nn.Sequential(Transposed(), layer)
+    """In training the record has it as a plan sees it that looks on: out of place."""
+    model, x = on_rows_that_are_not_contiguous()
     with torch.profiler.profile() as ran, torch.set_grad_enabled(grad):
         model(x)
     assert [e.name for e in ran.events() if e.name.startswith("aten::add")] == ["aten::add_"]
     lines = onnx_mem.record(model, x).programs["train" if grad else "eval"]["lines"]
     assert [line["op"] for line in lines if line.get("op", "").startswith("add")] == ["add.Tensor" if grad else
                                                                                        "add_.Tensor"]
+
+
+def test_a_bias_in_place_takes_no_second_result(program):
+    model, x = on_rows_that_are_not_contiguous()
+    parameters, copied, result = 4 * (16 * 32 + 32), x.nbytes, 4 * 40 * 32
+    measured = onnx_mem.measure(model, x, training=False)
+    assert measured.peak_bytes == parameters + x.nbytes + copied + result
+    assert onnx_mem.analyze(model, x, batch=4, mode="inference").inference.peak_bytes == measured.peak_bytes
 
 
 class Transposed(nn.Module):

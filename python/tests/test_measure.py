@@ -22,28 +22,6 @@ def test_inference_of_one_layer():
     assert m.breakdown == {"parameters": 48, "inputs": 80, "activations": 60}
 
 
-class Turned(nn.Module):
-    """A layer behind what is not contiguous, as the result of a batch-first LSTM is."""
-
-    def __init__(self):
-        super().__init__()
-        self.layer = nn.Linear(8, 512)
-
-    def forward(self, x):
-        return self.layer(x.transpose(0, 1))
-
-
-def test_a_bias_is_added_in_place_as_in_a_run_that_no_mode_watches(program):
-    model, x = Turned(), torch.zeros(2, 3, 8)
-    with torch.autograd.profiler.profile() as profile:
-        model(x)
-    assert "aten::add_" in {e.name for e in profile.function_events}
-    m = onnx_mem.measure(model, x, training=False)
-    parameters, result, copied = 4 * (8 * 512 + 512), 4 * 6 * 512, x.nbytes
-    assert m.peak_bytes == parameters + x.nbytes + copied + result
-    assert onnx_mem.analyze(model, x, batch=2, mode="inference").inference.peak_bytes == m.peak_bytes
-
-
 def test_training_step_of_one_layer():
     m = onnx_mem.measure(nn.Linear(4, 3, bias=False), torch.zeros(5, 4), optimizer="adam")
     assert m.loss == "cross-entropy" and m.input_bytes == 80 + 5 * 8

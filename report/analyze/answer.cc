@@ -96,6 +96,11 @@ std::string LimitText(const Limit& limit, ByteUnit units) {
   return absl::StrFormat("%s (%s)", limit.name, limit.state.empty() ? size : limit.state);
 }
 
+std::string ParameterWords(const ReportedModel& model) {
+  const std::string count = absl::StrFormat("%s parameters", ShortCount(model.parameters));
+  return model.parameter_dtype.empty() ? count : absl::StrFormat("%s (%s)", count, model.parameter_dtype);
+}
+
 std::string VerdictText(const Need& need, const Limit& limit, ByteUnit units) {
   const Verdict verdict = VerdictOf(need, limit.bytes);
   const std::string rest = verdict == Verdict::kDoesNotFit

@@ -16,6 +16,9 @@ namespace onnx_mem {
 
 Paint PaintOf(Verdict verdict);
 
+// "25.6 M parameters (float32)".
+std::string ParameterWords(const ReportedModel& model);
+
 struct AnswerLine {
   std::string part;                 // "training"
   bool at_least = false;            // the size is a lower bound

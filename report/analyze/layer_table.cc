@@ -47,7 +47,7 @@ void AddSteps(const MemoryProgram& program, const Clock* clock, Grouped<LayerSum
     LayerSums& layer = layers[Labelled(step.module.empty() ? step.node : step.module)];
     if (counted) layer.flops += step.flops;
     if (times.empty()) continue;
-    const StepTime& time = times[static_cast<size_t>(id.value())];
+    const StepTime& time = times[id.index()];
     layer.time_ns[static_cast<size_t>(time.bound)] += time.nanoseconds;
   }
 }

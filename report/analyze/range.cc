@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "analyzer/order/stable_sort.h"
 #include "report/analyze/answer.h"
 
 namespace onnx_mem {
@@ -42,7 +43,7 @@ std::vector<RangeCause> RangeCauses(const Report& report, const PartSummary& par
   above.less_bytes = part.allocated_peak_bytes - part.allocated_low_bytes - file.less_bytes;
   gaps.less_bytes = part.device_bytes - part.device_low_bytes - context.less_bytes - file.less_bytes - above.less_bytes;
   above.more_bytes = part.device_high_bytes - part.device_bytes - context.more_bytes - file.more_bytes;
-  RangeCause varied{"varied_sizes", "steps of varying size", "torch.cuda.max_memory_reserved() of the whole run"};
+  RangeCause varied{"varied_sizes", "what varying sizes add", "torch.cuda.max_memory_reserved() of the whole run"};
   if (!AssumptionNamed(report, "shortest").empty()) {
     const int64_t libraries = part.allocated_high_bytes - part.allocated_peak_bytes - file.more_bytes;
     varied.more_bytes = std::max<int64_t>(0, above.more_bytes - libraries);
@@ -50,8 +51,7 @@ std::vector<RangeCause> RangeCauses(const Report& report, const PartSummary& par
   }
   std::vector<RangeCause> causes = {context, file, gaps, above, varied};
   std::erase_if(causes, [](const RangeCause& cause) { return cause.less_bytes == 0 && cause.more_bytes == 0; });
-  std::stable_sort(causes.begin(), causes.end(),
-                   [](const RangeCause& a, const RangeCause& b) { return WidthOf(a) > WidthOf(b); });
+  StableSort(causes, [](const RangeCause& a, const RangeCause& b) { return WidthOf(a) > WidthOf(b); });
   return causes;
 }
 

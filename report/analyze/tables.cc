@@ -1,6 +1,5 @@
 #include "report/analyze/tables.h"
 
-#include <algorithm>
 #include <array>
 #include <numeric>
 #include <optional>
@@ -13,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "analyzer/graph/graph.h"
 #include "analyzer/memory/timeline.h"
+#include "analyzer/order/stable_sort.h"
 #include "report/analyze/report.h"
 #include "report/parts/grouped.h"
 
@@ -165,7 +165,7 @@ Table StepTable(const RunFigures& figures) {
   }
   for (StepId id(0); program.steps.contains(id); id = StepId(id.value() + 1)) {
     const Step& step = program.steps[id];
-    const BytesByCategory& at = bytes[static_cast<size_t>(id.value())];
+    const BytesByCategory& at = bytes[id.index()];
     Row& row = table.rows.emplace_back(Row{int64_t{id.value()}, std::accumulate(at.begin(), at.end(), int64_t{0}),
                                            std::string(NameOf(step.phase)), step.op.str(), step.module.str(),
                                            step.node.str()});
@@ -221,7 +221,7 @@ Table ShapeTable(const RunFigures& figures) {
     ++groups[at->second].count;
     groups[at->second].bytes += buffer.bytes;
   }
-  std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.bytes > b.bytes; });
+  StableSort(groups, [](const Group& a, const Group& b) { return a.bytes > b.bytes; });
   Table table{"shapes",
               "Shapes at the peak",
               {{"count", "count", ColumnKind::kCount},

@@ -9,6 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/order/stable_sort.h"
 #include "report/analyze/answer.h"
 #include "report/compare/compare_forms.h"
 #include "report/parts/figures.h"
@@ -36,9 +37,7 @@ std::string HeadingOf(const ComparedReports& comparison, const Screen& screen) {
   table.columns = {{}, {.shrinks = true}, {.optional = true}, {.right = true, .optional = true}, {.right = true}};
   const auto add = [&](std::string role, const Report& report) {
     const ReportedModel& model = report.model;
-    std::string parameters = absl::StrFormat("%s parameters", ShortCount(model.parameters));
-    if (!model.parameter_dtype.empty()) absl::StrAppendFormat(&parameters, " (%s)", model.parameter_dtype);
-    table.rows.push_back({std::move(role), BaseName(model.path), std::move(parameters),
+    table.rows.push_back({std::move(role), BaseName(model.path), ParameterWords(model),
                           absl::StrFormat("%d nodes", model.nodes),
                           absl::StrFormat("batch %d", report.runs.front().batch)});
   };
@@ -112,7 +111,7 @@ class FigureTable {
         rows.push_back({figure.part, figure.key, figure.title, false, 0, 0});
       }
     }
-    std::stable_sort(rows.begin(), rows.end(), [](const ComparedFigure& a, const ComparedFigure& b) {
+    StableSort(rows, [](const ComparedFigure& a, const ComparedFigure& b) {
       if (a.total != b.total) return b.total;
       return !a.total && std::llabs(a.delta()) > std::llabs(b.delta());
     });

@@ -46,7 +46,7 @@ std::vector<OperatorCall> CallsOf(const Analysis& analysis) {
   std::vector<int64_t> bytes(program.steps.size(), 0);
   for (const Buffer& buffer : program.buffers) {
     if (MadeByAStep(buffer) && program.steps.contains(buffer.begin)) {
-      bytes[static_cast<size_t>(buffer.begin.value())] += buffer.bytes;
+      bytes[buffer.begin.index()] += buffer.bytes;
     }
   }
   size_t index = 0;

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/compare/match.h"
+#include "analyzer/order/stable_sort.h"
 #include "report/parts/grouped.h"
 
 namespace onnx_mem {
@@ -46,7 +47,7 @@ std::pair<std::vector<size_t>, std::vector<size_t>> Unmatched(const std::vector<
 }
 
 void SortByChange(std::vector<LayerChange>& changes) {
-  std::stable_sort(changes.begin(), changes.end(), [](const LayerChange& a, const LayerChange& b) {
+  StableSort(changes, [](const LayerChange& a, const LayerChange& b) {
     return std::llabs(a.delta_bytes()) > std::llabs(b.delta_bytes());
   });
 }
@@ -84,7 +85,7 @@ std::vector<OperatorChange> CompareCalls(const std::vector<OperatorCall>& base, 
   };
   for (size_t i : gone) count(base[i], Presence::kGone);
   for (size_t j : added) count(head[j], Presence::kNew);
-  std::stable_sort(changes.begin(), changes.end(), [](const OperatorChange& a, const OperatorChange& b) {
+  StableSort(changes, [](const OperatorChange& a, const OperatorChange& b) {
     return std::tie(a.bytes, a.count) > std::tie(b.bytes, b.count);
   });
   return changes;

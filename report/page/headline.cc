@@ -59,8 +59,7 @@ std::string CardsHtml(const Report& report, const Screen& screen) {
 std::string ModelLine(const Report& report) {
   std::string text;
   if (report.runs.size() == 1) absl::StrAppendFormat(&text, "batch %d · ", report.runs.front().batch);
-  absl::StrAppendFormat(&text, "%s parameters", ShortCount(report.model.parameters));
-  if (!report.model.parameter_dtype.empty()) absl::StrAppendFormat(&text, " (%s)", report.model.parameter_dtype);
+  text += ParameterWords(report.model);
   absl::StrAppendFormat(&text, " · %s nodes", WithThousands(report.model.nodes));
   if (!report.model.producer.empty()) absl::StrAppendFormat(&text, " · %s", report.model.producer);
   absl::StrAppendFormat(&text, " · from %s", report.model.source == "record" ? "a record of the run" : "the graph");

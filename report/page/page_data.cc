@@ -14,6 +14,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_format.h"
+#include "analyzer/order/stable_sort.h"
 #include "report/page/packed.h"
 #include "report/page/page.h"
 #include "report/page/page_runs.h"
@@ -39,8 +40,7 @@ std::vector<BufferId> LargestBuffers(const MemoryProgram& program, size_t most) 
   std::vector<BufferId> ids;
   for (BufferId id(0); program.buffers.contains(id); id = BufferId(id.value() + 1)) ids.push_back(id);
   if (ids.size() <= most) return ids;
-  std::stable_sort(ids.begin(), ids.end(),
-                   [&](BufferId a, BufferId b) { return program.buffers[a].bytes > program.buffers[b].bytes; });
+  StableSort(ids, [&](BufferId a, BufferId b) { return program.buffers[a].bytes > program.buffers[b].bytes; });
   ids.resize(most);
   std::sort(ids.begin(), ids.end());
   return ids;
@@ -64,7 +64,7 @@ void WriteSteps(JsonWriter& json, const MemoryProgram& program, const StringList
 // What is not among `shown`: by category, the change of its bytes at each step.
 void WriteOthers(JsonWriter& json, const MemoryProgram& program, const std::vector<BufferId>& shown) {
   std::vector<bool> is_shown(program.buffers.size(), false);
-  for (BufferId id : shown) is_shown[static_cast<size_t>(id.value())] = true;
+  for (BufferId id : shown) is_shown[id.index()] = true;
   std::map<Category, std::vector<int64_t>> changes;
   int64_t count = 0;
   for (size_t i = 0; i < is_shown.size(); ++i) {
@@ -72,8 +72,8 @@ void WriteOthers(JsonWriter& json, const MemoryProgram& program, const std::vect
     const Buffer& buffer = program.buffers[BufferId(static_cast<int32_t>(i))];
     std::vector<int64_t>& change = changes[buffer.category];
     change.resize(program.steps.size() + 1);
-    change[static_cast<size_t>(buffer.begin.value())] += buffer.bytes;
-    change[static_cast<size_t>(buffer.end.value())] -= buffer.bytes;
+    change[buffer.begin.index()] += buffer.bytes;
+    change[buffer.end.index()] -= buffer.bytes;
     ++count;
   }
   json.Key("others").BeginObject(Layout::kOneLine);
@@ -114,7 +114,7 @@ void WriteBuffers(JsonWriter& json, const PageRun& run, const Modules& modules, 
     last_begin = buffer.begin.value();
     lengths.Add(buffer.end.value() - buffer.begin.value());
     if (!addresses.empty()) {
-      const int64_t address = addresses[static_cast<size_t>(id.value())];
+      const int64_t address = addresses[id.index()];
       address_column.Add(address < 0 ? -1 : address / 256);  // what both allocators round to
     }
   }
@@ -175,7 +175,7 @@ std::string DataWith(const Report& report, const std::vector<PageRun>& runs, siz
     json.EndObject();
   }
   json.EndArray();
-  if (const auto* planned = std::get_if<PlanPart>(&report.part)) WritePagePlans(json, *planned);
+  if (const auto* planned = std::get_if<PlanPart>(&report.part)) WritePagePlans(json, *planned, runs);
   json.EndObject();
   // A "<" could end the script element that holds this, or open a comment in it.
   std::string text;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "analyzer/order/stable_sort.h"
 #include "report/analyze/answer.h"
 #include "report/analyze/run_table.h"
 #include "report/compare/comparison.h"
@@ -119,9 +120,8 @@ std::string NotesHtml(const Report& report, const Screen& screen) {
   std::vector<const Diagnostic*> notes;
   for (const Diagnostic& note : report.notes) notes.push_back(&note);
   // Those that move most first.
-  std::stable_sort(notes.begin(), notes.end(), [](const Diagnostic* a, const Diagnostic* b) {
-    return a->bytes.value_or(0) > b->bytes.value_or(0);
-  });
+  StableSort(notes,
+             [](const Diagnostic* a, const Diagnostic* b) { return a->bytes.value_or(0) > b->bytes.value_or(0); });
   if (!notes.empty()) html += "<ul class=\"notes\">\n";
   for (const Diagnostic* note : notes) {
     absl::StrAppendFormat(&html, "<li class=\"%s\"><span class=\"worth\">%s</span><div><p>%s <code>%s</code></p>",

@@ -1,6 +1,6 @@
 #include "report/page/page_runs.h"
 
-#include <map>
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -47,39 +47,26 @@ void AddPlanRuns(const PlanPart& part, std::vector<PageRun>& runs) {
   }
 }
 
-// The ranks of a step: what each is called, its run, and its run without a plan.
-struct DrawnRank {
-  std::string_view name;
-  int64_t run = 0, base = 0;
-};
+// Where `runs` has the run of `analysis`; 0 for null, which draws as the step without a plan does.
+int64_t RunOf(const std::vector<PageRun>& runs, const Analysis* analysis) {
+  const auto found =
+      std::find_if(runs.begin(), runs.end(), [&](const PageRun& run) { return run.analysis == analysis; });
+  return found == runs.end() ? 0 : found - runs.begin();
+}
 
-// In the order of AddPlanRuns.
-class RankRuns {
- public:
-  explicit RankRuns(const PlanPart& part) {
-    for (const PlanPart::Drawn& drawn : part.drawn) next_ += drawn.analysis != nullptr ? 1 : 0;
-  }
-
-  // `run`: of the rank that needs most.
-  std::vector<DrawnRank> Of(const Analysis& analysis, int64_t run) {
-    std::vector<DrawnRank> drawn;
-    for (const RankAnalysis& rank : analysis.ranks) {
-      const int64_t own = rank.analysis == nullptr ? run : next_++;
-      drawn.push_back({rank.name, own, without_.try_emplace(rank.rank, own).first->second});
-    }
-    return drawn;
-  }
-
- private:
-  int64_t next_ = 1;
-  std::map<int64_t, int64_t> without_;  // by rank: its run without a plan, which is drawn first
-};
-
-void WriteRanks(JsonWriter& json, const std::vector<DrawnRank>& ranks) {
+// Of each rank of a step: its run, and that of the same rank in a step without a plan. `own`: the step itself, which is
+// the rank that needs most.
+void WriteRanks(JsonWriter& json, const std::vector<PageRun>& runs, const Analysis& own, const Analysis& without) {
+  const auto run_of = [&](const Analysis& step, const RankAnalysis& rank) {
+    return RunOf(runs, rank.analysis != nullptr ? rank.analysis.get() : &step);
+  };
   json.Key("ranks").BeginArray();
-  for (const DrawnRank& rank : ranks) {
+  for (const RankAnalysis& rank : own.ranks) {
+    const auto same = std::find_if(without.ranks.begin(), without.ranks.end(),
+                                   [&](const RankAnalysis& other) { return other.rank == rank.rank; });
+    const int64_t run = run_of(own, rank);
     json.BeginObject();
-    json.Add({{"name", rank.name}, {"run", rank.run}, {"base", rank.base}});
+    json.Add({{"name", rank.name}, {"run", run}, {"base", same != without.ranks.end() ? run_of(without, *same) : run}});
     json.EndObject();
   }
   json.EndArray();
@@ -138,11 +125,8 @@ std::vector<PageRun> PageRunsOf(const Report& report) {
   return runs;
 }
 
-void WritePagePlans(JsonWriter& json, const PlanPart& part) {
+void WritePagePlans(JsonWriter& json, const PlanPart& part, const std::vector<PageRun>& runs) {
   json.Key("plans").BeginArray();
-  RankRuns ranks(part);
-  const std::vector<DrawnRank> without = ranks.Of(*part.baseline, 0);
-  int64_t runs = 0;  // so far, behind the one without any plan
   for (size_t i = 0; i < part.drawn.size(); ++i) {
     const Analysis* const drawn = part.drawn[i].analysis.get();
     const ModulePlan& plan = part.answer.plans[i];
@@ -150,7 +134,7 @@ void WritePagePlans(JsonWriter& json, const PlanPart& part) {
     json.Add({{"id", plan.id},
               {"method", plan.method},
               {"label", CleanText(plan.label)},
-              {"run", drawn != nullptr ? ++runs : 0},
+              {"run", RunOf(runs, drawn)},
               {"peak_bytes", plan.measured.peak_bytes},
               {"device_bytes", plan.measured.device_bytes},
               {"slowdown", plan.measured.slowdown},
@@ -158,7 +142,7 @@ void WritePagePlans(JsonWriter& json, const PlanPart& part) {
               {"chosen", part.answer.chosen == i},
               {"settings", TextOf(plan.settings)}});
     WriteSegments(json, plan);
-    WriteRanks(json, drawn != nullptr ? ranks.Of(*drawn, runs) : without);
+    WriteRanks(json, runs, drawn != nullptr ? *drawn : *part.baseline, *part.baseline);
     json.Key("code").String(part.drawn[i].code);
     json.EndObject();
   }

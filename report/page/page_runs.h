@@ -21,8 +21,8 @@ struct PageRun {
 
 std::vector<PageRun> PageRunsOf(const Report& report);
 
-// The members "plans", "budget_bytes", "budget_on", "cost_in".
-void WritePagePlans(JsonWriter& json, const PlanPart& part);
+// The members "plans", "budget_bytes", "budget_on", "cost_in". `runs`: PageRunsOf the report.
+void WritePagePlans(JsonWriter& json, const PlanPart& part, const std::vector<PageRun>& runs);
 
 }  // namespace onnx_mem
 

@@ -123,7 +123,7 @@ std::string TimelinePicture(const MemoryProgram& program, int64_t limit_bytes) {
     svg += Text(kLeft + kWidth, y - 4, "end", "limit " + FormatBytes(limit_bytes));
   }
   const double column_width = kWidth / static_cast<double>(PictureColumnsOf(steps).size());
-  const double peak_x = scale.XOf(static_cast<size_t>(timeline.peak_step.value())) + column_width / 2;
+  const double peak_x = scale.XOf(timeline.peak_step.index()) + column_width / 2;
   svg += Line(peak_x, kTop - 8, peak_x, scale.YOf(timeline.peak_bytes), "peak");
   const std::string_view anchor = peak_x > kLeft + kWidth / 2 ? "end" : "start";
   svg += Text(peak_x + (anchor == "end" ? -6 : 6), kTop - 6, anchor, "peak " + FormatBytes(timeline.peak_bytes));

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/order/stable_sort.h"
 #include "report/parts/grouped.h"
 
 namespace onnx_mem {
@@ -84,7 +85,7 @@ std::vector<LayerShare> BytesByLayer(const RunFigures& figures, const Modules& m
     layers.erase(largest);
     layers.insert(layers.end(), children.begin(), children.end());
   }
-  std::stable_sort(layers.begin(), layers.end(), [](const Layer& a, const Layer& b) { return a.bytes > b.bytes; });
+  StableSort(layers, [](const Layer& a, const Layer& b) { return a.bytes > b.bytes; });
   std::vector<LayerShare> result;
   for (const Layer& layer : layers) {
     result.push_back({layer.name.empty() ? std::string(kNoModule) : layer.name, layer.bytes});
@@ -114,8 +115,7 @@ std::vector<LayerShare> FoldRepeats(const std::vector<LayerShare>& layers) {
       folded.push_back(std::move(run));
     }
   }
-  std::stable_sort(folded.begin(), folded.end(),
-                   [](const LayerShare& a, const LayerShare& b) { return a.bytes > b.bytes; });
+  StableSort(folded, [](const LayerShare& a, const LayerShare& b) { return a.bytes > b.bytes; });
   return folded;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "analyzer/memory/timeline.h"
+#include "analyzer/order/stable_sort.h"
 
 namespace onnx_mem {
 namespace {
@@ -39,12 +40,12 @@ std::vector<Skip> FindSkips(const MemoryProgram& program) {
     const Buffer& buffer = program.buffers[id];
     const int64_t held = buffer.end.value() - buffer.begin.value();
     // What lives to the end is an output.
-    const bool ends = static_cast<size_t>(buffer.end.value()) < program.steps.size();
+    const bool ends = buffer.end.index() < program.steps.size();
     if (!IsActivation(buffer) || !ends) continue;
     if (held < kLeastSteps + 2 * kEdgeSteps || held < steps / kLongShare) continue;
     skips.push_back({id, buffer.bytes, held, peak - PeakWithout(live_bytes, buffer)});
   }
-  std::stable_sort(skips.begin(), skips.end(), [](const Skip& a, const Skip& b) { return a.bytes > b.bytes; });
+  StableSort(skips, [](const Skip& a, const Skip& b) { return a.bytes > b.bytes; });
   return skips;
 }
 

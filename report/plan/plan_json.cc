@@ -20,6 +20,14 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
+void WriteCalls(JsonWriter& json, const std::vector<KeptCall>& calls) {
+  for (const KeptCall& kept : calls) {
+    json.Key(TextOf(kept.call)).BeginArray(Layout::kOneLine);
+    for (const int8_t output : kept.outputs) json.Int(output);
+    json.EndArray();
+  }
+}
+
 // A list of operators' names, or an object of calls with the outputs that are kept, none for all.
 void WriteKeep(JsonWriter& json, const Segment& segment) {
   if (!segment.by_call()) {
@@ -28,15 +36,24 @@ void WriteKeep(JsonWriter& json, const Segment& segment) {
   }
   json.Key("keep").BeginObject();
   for (const std::string& name : segment.keep) json.Key(name).BeginArray(Layout::kOneLine).EndArray();
-  for (const KeptCall& kept : segment.keep_calls) {
-    json.Key(TextOf(kept.call)).BeginArray(Layout::kOneLine);
-    for (const int8_t output : kept.outputs) json.Int(output);
-    json.EndArray();
-  }
+  WriteCalls(json, segment.keep_calls);
   json.EndObject();
   json.Key("skip").BeginArray();
   for (const CallId& call : segment.skip) json.String(TextOf(call));
   json.EndArray();
+}
+
+// A word where all that a module saves moves, else an object.
+void WriteOffload(JsonWriter& json, const Segment& segment) {
+  if (segment.moves_all()) json.Key("offload").String(NameOf(segment.offload));
+  if (!segment.moves_some()) return;
+  json.Key("offload").BeginObject();
+  json.Key("when").String(NameOf(segment.offload));
+  json.Key("inputs").Bool(segment.host_inputs);
+  json.Key("calls").BeginObject();
+  WriteCalls(json, segment.host_calls);
+  json.EndObject();
+  json.EndObject();
 }
 
 void WriteSegment(JsonWriter& json, const PlannedSegment& segment) {
@@ -44,7 +61,7 @@ void WriteSegment(JsonWriter& json, const PlannedSegment& segment) {
   json.Key("modules").Texts(segment.segment.modules);
   json.Key("nodes").Texts(segment.nodes);
   WriteKeep(json, segment.segment);
-  if (segment.segment.offload != Offload::kNo) json.Key("offload").String(NameOf(segment.segment.offload));
+  WriteOffload(json, segment.segment);
 #define ONNX_MEM_SEGMENT(member, ...) json.Add({{#member, segment.member}});
 #include "include/onnx_mem/figures.inc"
   json.EndObject();

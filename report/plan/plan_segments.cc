@@ -36,11 +36,13 @@ std::string RangeName(const PlannedSegment& segment) {
 
 std::string KindOf(const PlannedSegment& segment) {
   if (segment.segment.offload == Offload::kGate) return ", from where on they leave";
-  if (segment.segment.offload != Offload::kNo) return ", to the host";
-  if (!segment.segment.keep_calls.empty()) {
-    const size_t kept = segment.segment.keep_calls.size();
-    return absl::StrFormat(", keeping %d call%s", kept, kept == 1 ? "" : "s");
-  }
+  if (segment.segment.moves_all()) return ", to the host";
+  const size_t moved = segment.segment.host_calls.size();
+  const size_t kept = segment.segment.keep_calls.size() + moved;
+  std::string kind = kept > 0 ? absl::StrFormat(", keeping %d call%s", kept, kept == 1 ? "" : "s") : "";
+  if (moved > 0) absl::StrAppendFormat(&kind, ", %d on the host", moved);
+  if (segment.segment.host_inputs) kind += kept > 0 ? " with what it is given" : ", what it is given on the host";
+  if (!kind.empty()) return kind;
   return segment.segment.keep.empty() ? "" : ", keeping products";
 }
 
@@ -88,9 +90,11 @@ std::string SegmentsTitle(const PlanAnswer& answer, const ModulePlan& plan, cons
     return whole > 0 ? 100 * static_cast<double>(some) / static_cast<double>(whole) : 0.0;
   };
   size_t again = 0, moved = 0;
+  bool tensors = false;
   for (const PlannedSegment& segment : plan.segments) {
-    again += segment.segment.offload == Offload::kNo;
-    moved += segment.segment.offload != Offload::kNo && segment.segment.offload != Offload::kGate;
+    again += !segment.segment.moves_all();
+    moved += segment.segment.moves_all() && segment.segment.offload != Offload::kGate;
+    tensors |= segment.segment.moves_some();
   }
   std::vector<std::string> titles;
   if (again > 0) {
@@ -98,8 +102,9 @@ std::string SegmentsTitle(const PlanAnswer& answer, const ModulePlan& plan, cons
                                      again == 1 ? "" : "s",
                                      share(plan.measured.recompute_flops, answer.baseline_forward_flops)));
   }
-  if (moved > 0) {
-    titles.push_back(absl::StrFormat("%d module%s to the host (%s there)", moved, moved == 1 ? "" : "s",
+  if (moved > 0 || tensors) {
+    const std::string what = moved == 0 ? "tensors" : absl::StrFormat("%d module%s", moved, moved == 1 ? "" : "s");
+    titles.push_back(absl::StrFormat("%s%s to the host (%s there)", what, moved > 0 && tensors ? " and tensors" : "",
                                      FormatBytesIn(plan.measured.host_bytes, screen.units)));
   }
   return absl::StrJoin(titles, ", ");
@@ -108,13 +113,17 @@ std::string SegmentsTitle(const PlanAnswer& answer, const ModulePlan& plan, cons
 // What segments keep, by block; all else runs again where something reads it.
 std::string KeptText(const ModulePlan& plan, const Screen& screen) {
   std::string text;
-  for (const PlannedSegment& segment : plan.segments) {
-    const std::vector<KeptLine> kept = KeptLinesOf(segment.segment);
-    if (!kept.empty()) text += TitleLine(absl::StrCat("Kept in ", RangeName(segment)), screen);
+  const auto add = [&](std::string_view title, const PlannedSegment& segment, const std::vector<KeptCall>& calls) {
+    const std::vector<KeptLine> kept = KeptLinesOf(segment.segment, calls);
+    if (!kept.empty()) text += TitleLine(absl::StrCat(std::string(title), RangeName(segment)), screen);
     for (const KeptLine& line : kept) {
       const std::string words = absl::StrCat(line.blocks, line.blocks.empty() ? "" : ": ", line.calls);
       text += Wrapped(words, screen.width, 2 * kIndent, 3 * kIndent) + '\n';
     }
+  };
+  for (const PlannedSegment& segment : plan.segments) {
+    add("Kept in ", segment, segment.segment.keep_calls);
+    add("On the host, of ", segment, segment.segment.host_calls);
   }
   return text;
 }

@@ -1,10 +1,10 @@
 #include "report/plan/solution.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "analyzer/order/stable_sort.h"
 #include "report/parts/layout.h"
 
 namespace onnx_mem {
@@ -31,9 +31,9 @@ std::string RunsAgain(const StepGraph& graph, const Schedule& schedule) {
     if (runs[i] > 1) again.push_back(StepOpId(static_cast<int32_t>(i)));
   }
   if (again.empty()) return "";
-  const auto times = [&](StepOpId op) { return runs[static_cast<size_t>(op.value())] - 1; };
+  const auto times = [&](StepOpId op) { return runs[op.index()] - 1; };
   const auto cost = [&](StepOpId op) { return times(op) * graph.ops[op].cost; };
-  std::stable_sort(again.begin(), again.end(), [&](StepOpId a, StepOpId b) { return cost(a) > cost(b); });
+  StableSort(again, [&](StepOpId a, StepOpId b) { return cost(a) > cost(b); });
   TextTable table{{{.shrinks = true}, {.right = true}, {.right = true}}, {{"runs again", "times", "cost"}}};
   for (StepOpId op : again) {
     table.rows.push_back({graph.ops[op].name, absl::StrCat(times(op)), absl::StrCat(cost(op))});

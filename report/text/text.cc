@@ -54,9 +54,7 @@ std::string Sentence(std::string_view text, const Screen& screen, size_t hanging
 
 std::string HeadingText(const Report& report, const Screen& screen) {
   const ReportedModel& model = report.model;
-  std::string parameters = absl::StrFormat("%s parameters", ShortCount(model.parameters));
-  if (!model.parameter_dtype.empty()) absl::StrAppendFormat(&parameters, " (%s)", model.parameter_dtype);
-  std::vector<std::string> facts = {parameters, absl::StrFormat("%d nodes", model.nodes)};
+  std::vector<std::string> facts = {ParameterWords(model), absl::StrFormat("%d nodes", model.nodes)};
   if (!model.producer.empty()) facts.push_back(Shortened(model.producer, 24, screen.utf8));
   if (const auto opset = model.opsets.find(""); opset != model.opsets.end()) {
     facts.push_back(absl::StrFormat("opset %d", opset->second));

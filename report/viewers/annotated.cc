@@ -32,7 +32,7 @@ std::map<std::string, NodeBytes> BytesOfNodes(const RunFigures& figures) {
     const Step& step = program.steps[id];
     if (step.node.empty()) continue;
     NodeBytes& node = nodes[step.node.str()];
-    node.live = std::max(node.live, figures.timeline.live_bytes[static_cast<size_t>(id.value())]);
+    node.live = std::max(node.live, figures.timeline.live_bytes[id.index()]);
     node.at_peak = node.at_peak || id == figures.timeline.peak_step;
     if (node.module.empty()) node.module = step.module.str();
   }

@@ -43,7 +43,7 @@ class SnapshotWriter {
  public:
   explicit SnapshotWriter(const RunFigures& figures) : program_(*figures.program), addresses_(AddressesOf(figures)) {
     for (BufferId id(0); program_.buffers.contains(id); id = BufferId(id.value() + 1)) {
-      segment_bytes_ = std::max(segment_bytes_, addresses_[Index(id)] + program_.buffers[id].bytes);
+      segment_bytes_ = std::max(segment_bytes_, addresses_[id.index()] + program_.buffers[id].bytes);
     }
     segment_bytes_ = (segment_bytes_ + kSegment - 1) / kSegment * kSegment;
   }
@@ -63,10 +63,7 @@ class SnapshotWriter {
   }
 
  private:
-  static size_t Index(BufferId id) { return static_cast<size_t>(id.value()); }
-  bool IsLeft(const Buffer& buffer) const {
-    return static_cast<size_t>(buffer.end.value()) == program_.steps.size() && buffer.bytes > 0;
-  }
+  bool IsLeft(const Buffer& buffer) const { return buffer.end.index() == program_.steps.size() && buffer.bytes > 0; }
 
   void WriteFrame(std::string_view name, std::string_view file, int64_t line) {
     pickle_.BeginDict();
@@ -93,7 +90,7 @@ class SnapshotWriter {
     int64_t left_bytes = 0;
     for (BufferId id(0); program_.buffers.contains(id); id = BufferId(id.value() + 1)) {
       if (!IsLeft(program_.buffers[id])) continue;
-      left.emplace(addresses_[Index(id)], id);
+      left.emplace(addresses_[id.index()], id);
       left_bytes += program_.buffers[id].bytes;
     }
     pickle_.BeginDict();
@@ -128,7 +125,7 @@ class SnapshotWriter {
   void WriteEvent(std::string_view action, BufferId id, size_t step) {
     const Buffer& buffer = program_.buffers[id];
     pickle_.BeginDict();
-    pickle_.String("action").String(action).String("addr").Int(kBase + addresses_[Index(id)]);
+    pickle_.String("action").String(action).String("addr").Int(kBase + addresses_[id.index()]);
     pickle_.String("size").Int(buffer.bytes).String("stream").Int(0);
     pickle_.String("time_us").Int(static_cast<int64_t>(step));
     WriteFrames(buffer);
@@ -141,8 +138,8 @@ class SnapshotWriter {
     for (BufferId id(0); program_.buffers.contains(id); id = BufferId(id.value() + 1)) {
       const Buffer& buffer = program_.buffers[id];
       if (buffer.bytes == 0) continue;
-      begins[static_cast<size_t>(buffer.begin.value())].push_back(id);
-      if (!IsLeft(buffer)) ends[static_cast<size_t>(buffer.end.value())].push_back(id);
+      begins[buffer.begin.index()].push_back(id);
+      if (!IsLeft(buffer)) ends[buffer.end.index()].push_back(id);
     }
     pickle_.BeginDict();
     pickle_.String("action").String("segment_alloc").String("addr").Int(kBase).String("size").Int(segment_bytes_);

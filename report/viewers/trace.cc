@@ -38,7 +38,7 @@ bool IsAllocated(Category category) {
 std::vector<int64_t> AllocatedPerStep(const MemoryProgram& program) {
   std::vector<int64_t> bytes(program.steps.size(), 0);
   for (const Buffer& buffer : program.buffers) {
-    if (IsAllocated(buffer.category)) bytes[static_cast<size_t>(buffer.begin.value())] += buffer.bytes;
+    if (IsAllocated(buffer.category)) bytes[buffer.begin.index()] += buffer.bytes;
   }
   return bytes;
 }

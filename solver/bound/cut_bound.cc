@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "analyzer/order/stable_sort.h"
+
 namespace onnx_mem {
 namespace {
 
@@ -66,7 +68,7 @@ class Bounder {
       if (overflows[t] > 0) tight_.push_back(t);
     }
     std::vector<int> fattest(tight_);
-    std::stable_sort(fattest.begin(), fattest.end(), [&](int a, int b) { return overflows[a] > overflows[b]; });
+    StableSort(fattest, [&](int a, int b) { return overflows[a] > overflows[b]; });
     for (size_t i = 0; i < std::min<size_t>(fattest.size(), 4); ++i) Try(fattest[i]);
     const size_t spread = HasFewAnchors() ? tight_.size() : std::min(kFirstCuts, tight_.size());
     for (size_t i = 0; i < spread; ++i) Try(tight_[i * (tight_.size() - 1) / std::max<size_t>(spread - 1, 1)]);
@@ -107,8 +109,7 @@ class Bounder {
   std::vector<int> ByCost() const {
     std::vector<int> anchors;
     for (const auto& [anchor, value] : solved_) anchors.push_back(anchor);
-    std::stable_sort(anchors.begin(), anchors.end(),
-                     [&](int a, int b) { return solved_.at(a).lower_bound > solved_.at(b).lower_bound; });
+    StableSort(anchors, [&](int a, int b) { return solved_.at(a).lower_bound > solved_.at(b).lower_bound; });
     return anchors;
   }
 

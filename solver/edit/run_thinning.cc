@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "analyzer/order/stable_sort.h"
 #include "solver/edit/memory_profile.h"
 
 namespace onnx_mem {
@@ -51,7 +52,7 @@ class Thinning {
     for (size_t i = 0; i < runs_.size(); ++i) {
       if (!runs_[i].is_required && !runs_[i].is_gone) order.push_back(static_cast<int>(i));
     }
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return CostOf(a) > CostOf(b); });
+    StableSort(order, [&](int a, int b) { return CostOf(a) > CostOf(b); });
     bool any = false;
     for (size_t i = 0; i < order.size(); ++i) {
       if (i % 64 == 63 && stop()) return false;

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "analyzer/order/stable_sort.h"
 #include "solver/edit/run_timeline.h"
 
 namespace onnx_mem {
@@ -108,7 +109,7 @@ void RunTimeline::RankOperators() {
   for (size_t op = 0; op < problem_.ops.size(); ++op) {
     if (home_[problem_.ops[op].group] >= 0) order.push_back(static_cast<int>(op));
   }
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return HomeSlot(a) < HomeSlot(b); });
+  StableSort(order, [&](int a, int b) { return HomeSlot(a) < HomeSlot(b); });
   for (size_t i = 0; i < order.size(); ++i) rank_[order[i]] = static_cast<int>(i);
   while ((size_t{1} << rank_bits_) < order.size() + 2) ++rank_bits_;
 }
@@ -141,8 +142,7 @@ void RunTimeline::Replay(const Schedule& schedule) {
     slot += run.role.is_first ? 1 : 0;
     if (slot < slot_count() || run.role.is_first) planned.push_back(std::move(run));
   }
-  std::stable_sort(planned.begin(), planned.end(),
-                   [](const PlannedRun& a, const PlannedRun& b) { return a.key < b.key; });
+  StableSort(planned, [](const PlannedRun& a, const PlannedRun& b) { return a.key < b.key; });
   TimeKey before = std::numeric_limits<TimeKey>::min();
   for (const PlannedRun& run : planned) {
     if (run.key == before) continue;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "analyzer/order/stable_sort.h"
+
 namespace onnx_mem {
 namespace {
 
@@ -45,7 +47,7 @@ struct Knapsack : DropQuestion {
     const auto rate_of = [&](int item) {
       return static_cast<double>(Price(item)) / static_cast<double>(std::max<int64_t>(1, group_bytes[GroupOf(item)]));
     };
-    std::stable_sort(items.begin(), items.end(), [&](int a, int b) { return rate_of(a) < rate_of(b); });
+    StableSort(items, [&](int a, int b) { return rate_of(a) < rate_of(b); });
     for (int item : items) rate.push_back(rate_of(item));
     suffix_bytes.assign(items.size() + 1, 0);
     for (size_t i = items.size(); i-- > 0;) suffix_bytes[i] = suffix_bytes[i + 1] + bytes[items[i]];

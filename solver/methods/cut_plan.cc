@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "analyzer/order/stable_sort.h"
 #include "solver/methods/methods.h"
 #include "solver/methods/plan_repair.h"
 #include "solver/problem/no_recompute.h"
@@ -214,8 +215,7 @@ void PlanCut(const PlanningTask& task, Incumbent& incumbent) {
   for (const SolvedCut& cut : incumbent.cuts()) {
     if (cut.value.cost >= 0) cuts.push_back(&cut);
   }
-  std::stable_sort(cuts.begin(), cuts.end(),
-                   [](const SolvedCut* a, const SolvedCut* b) { return a->value.cost > b->value.cost; });
+  StableSort(cuts, [](const SolvedCut* a, const SolvedCut* b) { return a->value.cost > b->value.cost; });
   const std::optional<Schedule> once = ScheduleOf(task.graph, RunOnce(task.problem));
   for (size_t i = 0; i < std::min(cuts.size(), kMostCuts); ++i) {
     if (incumbent.done() || limits.TimeIsUp()) return;

@@ -48,16 +48,11 @@ class DemandExecution {
     }
   }
 
-  DemandPlan Run() {
-    DemandPlan plan;
+  OpSequence Run() {
     for (now_ = 0; now_ < problem_.anchor_count(); ++now_) {
-      if (!Serve() || limits_.stop()) {
-        plan.failed_at = now_;
-        return plan;
-      }
+      if (!Serve() || limits_.stop()) return {};
     }
-    plan.runs = std::move(runs_);
-    return plan;
+    return std::move(runs_);
   }
 
  private:
@@ -276,9 +271,9 @@ void PlanOnDemand(const PlanningTask& task, Incumbent& incumbent) {
   ProvisionsFromNothing from_nothing;
   for (int attempt = 0; attempt < kFewestTries || task.limits.deadline; ++attempt) {
     if (limits.stop() || !task.limits.Allows(attempt)) return;
-    const DemandPlan plan = RunOnDemand(task.problem, task.budget_bytes, TasteOf(attempt), limits, from_nothing);
-    if (plan.runs.empty()) continue;
-    const std::optional<Schedule> schedule = ScheduleOf(task.graph, plan.runs);
+    const OpSequence found = RunOnDemand(task.problem, task.budget_bytes, TasteOf(attempt), limits, from_nothing);
+    if (found.empty()) continue;
+    const std::optional<Schedule> schedule = ScheduleOf(task.graph, found);
     if (!schedule) continue;
     OpSequence runs;
     for (const ScheduleStep& step : *schedule) {
@@ -288,7 +283,7 @@ void PlanOnDemand(const PlanningTask& task, Incumbent& incumbent) {
   }
 }
 
-DemandPlan RunOnDemand(const StageProblem& problem, int64_t budget_bytes, const DemandTaste& taste,
+OpSequence RunOnDemand(const StageProblem& problem, int64_t budget_bytes, const DemandTaste& taste,
                        const ProvisionLimits& limits, ProvisionsFromNothing& from_nothing) {
   return DemandExecution(problem, budget_bytes, taste, limits, from_nothing).Run();
 }

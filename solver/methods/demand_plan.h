@@ -26,13 +26,9 @@ struct DemandTaste {
 // How anchors can be served with nothing there to begin with, found once for all plans.
 using ProvisionsFromNothing = std::map<int, Provision>;
 
-struct DemandPlan {
-  OpSequence runs;     // empty if some anchor could not be served
-  int failed_at = -1;  // that anchor
-};
-
-// `limits` are for one search; where it finds nothing, more states are allowed, up to 256 times as many.
-DemandPlan RunOnDemand(const StageProblem& problem, int64_t budget_bytes, const DemandTaste& taste,
+// Empty if some anchor could not be served. `limits` are for one search; where it finds nothing, more states are
+// allowed, up to 256 times as many.
+OpSequence RunOnDemand(const StageProblem& problem, int64_t budget_bytes, const DemandTaste& taste,
                        const ProvisionLimits& limits, ProvisionsFromNothing& from_nothing);
 
 }  // namespace onnx_mem

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "analyzer/order/stable_sort.h"
+
 namespace onnx_mem {
 
 PlanRepair::PlanRepair(const PlanningTask& task, const Schedule& start, uint32_t seed)
@@ -127,7 +129,7 @@ void PlanRepair::Tidy() {
     taken = false;
     std::vector<int> runs(timeline_.reruns());
     const auto cost_of = [&](int run) { return task_.problem.ops[timeline_.run(run).op].cost; };
-    std::stable_sort(runs.begin(), runs.end(), [&](int a, int b) { return cost_of(a) > cost_of(b); });
+    StableSort(runs, [&](int a, int b) { return cost_of(a) > cost_of(b); });
     for (int run : runs) {
       if (task_.limits.TimeIsUp()) return;  // of a large graph a run takes milliseconds
       const int index = timeline_.run(run).rerun_index;

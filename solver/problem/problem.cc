@@ -107,9 +107,9 @@ class Reachability {
       const StepOp& op = graph.ops[id];
       missing_[i] = static_cast<int>(op.inputs.size());
       for (size_t entry = 0; entry < op.inputs.size(); ++entry) {
-        for (StepTensorId tensor : op.inputs[entry]) readers_[Index(tensor)].push_back({id, entry});
+        for (StepTensorId tensor : op.inputs[entry]) readers_[tensor.index()].push_back({id, entry});
       }
-      for (StepTensorId tensor : op.outputs) ++pending_writers_[Index(tensor)];
+      for (StepTensorId tensor : op.outputs) ++pending_writers_[tensor.index()];
       satisfied_.emplace_back(op.inputs.size(), false);
     }
   }
@@ -138,14 +138,13 @@ class Reachability {
     }
   }
 
-  bool ran(StepOpId op) const { return ran_[static_cast<size_t>(op.value())]; }
+  bool ran(StepOpId op) const { return ran_[op.index()]; }
 
  private:
   struct Reader {
     StepOpId op;
     size_t entry;
   };
-  static size_t Index(StepTensorId tensor) { return static_cast<size_t>(tensor.value()); }
 
   void Enqueue(StepOpId op) {
     if (graph_.ops[op].kind == StepOpKind::kForward) {
@@ -156,19 +155,19 @@ class Reachability {
   }
 
   void Execute(StepOpId op) {
-    ran_[static_cast<size_t>(op.value())] = true;
+    ran_[op.index()] = true;
     for (StepTensorId tensor : graph_.ops[op].outputs) {
-      const bool last_writer = --pending_writers_[Index(tensor)] == 0;
+      const bool last_writer = --pending_writers_[tensor.index()] == 0;
       // A gradient may be read once it is complete, an activation as soon as anything has written it.
       if (last_writer || graph_.tensors[tensor].kind == StepTensorKind::kActivation) MakeAvailable(tensor);
     }
   }
 
   void MakeAvailable(StepTensorId tensor) {
-    if (available_[Index(tensor)]) return;
-    available_[Index(tensor)] = true;
-    for (const Reader& reader : readers_[Index(tensor)]) {
-      const auto op = static_cast<size_t>(reader.op.value());
+    if (available_[tensor.index()]) return;
+    available_[tensor.index()] = true;
+    for (const Reader& reader : readers_[tensor.index()]) {
+      const auto op = reader.op.index();
       if (satisfied_[op][reader.entry]) continue;
       satisfied_[op][reader.entry] = true;
       if (--missing_[op] == 0) Enqueue(reader.op);
@@ -192,12 +191,12 @@ std::vector<bool> NeededOps(const StepGraph& graph) {
   std::vector<bool> needed(graph.ops.size(), false);
   std::vector<StepOpId> open;
   const auto need = [&](StepOpId op) {
-    if (needed[static_cast<size_t>(op.value())]) return;
-    needed[static_cast<size_t>(op.value())] = true;
+    if (needed[op.index()]) return;
+    needed[op.index()] = true;
     open.push_back(op);
   };
   for (StepOpId op(0); graph.ops.contains(op); op = StepOpId(op.value() + 1)) {
-    for (StepTensorId tensor : graph.ops[op].outputs) writers[static_cast<size_t>(tensor.value())].push_back(op);
+    for (StepTensorId tensor : graph.ops[op].outputs) writers[tensor.index()].push_back(op);
     if (graph.ops[op].kind != StepOpKind::kForward) need(op);
   }
   while (!open.empty()) {
@@ -205,7 +204,7 @@ std::vector<bool> NeededOps(const StepGraph& graph) {
     open.pop_back();
     for (const std::vector<StepTensorId>& forms : graph.ops[op].inputs) {
       for (StepTensorId tensor : forms) {
-        for (StepOpId writer : writers[static_cast<size_t>(tensor.value())]) need(writer);
+        for (StepOpId writer : writers[tensor.index()]) need(writer);
       }
     }
   }
@@ -264,7 +263,7 @@ int64_t OnceCost(const StepGraph& graph) {
 
 int64_t NeededOnceCost(const StepGraph& graph) {
   const std::vector<bool> needed = NeededOps(graph);
-  return CostOfEachOnce(graph, [&](StepOpId op) { return needed[static_cast<size_t>(op.value())]; });
+  return CostOfEachOnce(graph, [&](StepOpId op) { return needed[op.index()]; });
 }
 
 std::vector<StepOpId> RequiredOrder(const StepGraph& graph) { return Reachability(graph).Run(); }

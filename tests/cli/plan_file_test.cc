@@ -52,6 +52,31 @@ TEST(ParsePlan, CallsThatAreKeptAndSkipped) {
   for (const KeptCall& kept : read[2].keep_calls) EXPECT_EQ(ParseKeptCall(TextOf(kept)), kept);
 }
 
+TEST(ParsePlan, CallsThatWaitOnTheHost) {
+  const auto read = [](const std::string& offload) {
+    return ParsePlan(R"({"segments": [{"modules": ["b"], "keep": {}, "offload": )" + offload + "}]}", "p.json");
+  };
+  const std::vector<Segment> calls = read(R"({"calls": {"b.fc:addmm": [0]}, "when": "waiting"})")->segments;
+  EXPECT_EQ(calls[0], (Segment{.modules = {"b"},
+                               .nodes = {},
+                               .offload = Offload::kWaiting,
+                               .host_calls = {{{"b.fc", "aten.addmm.default", 0}, {0}}}}));
+  const std::vector<Segment> inputs = read(R"({"inputs": true})")->segments;
+  EXPECT_EQ(inputs[0], (Segment{.modules = {"b"}, .nodes = {}, .offload = Offload::kOverlapped, .host_inputs = true}));
+  const auto refusal = [&](const std::string& offload) { return std::string(read(offload).status().message()); };
+  EXPECT_EQ(refusal("{}"), R"('p.json': "offload" of a segment names no "calls" and no "inputs")");
+  EXPECT_EQ(
+      refusal(R"({"when": "held", "inputs": true})"),
+      R"('p.json': "offload" of a segment has "when": "held"; it may have "calls", an object of calls, "inputs", )"
+      R"(true or false, and "when", "overlapped" or "waiting")");
+  EXPECT_EQ(refusal(R"({"calls": {"addmm": [0]}})"), "'p.json': 'addmm' has no output 0");
+  EXPECT_EQ(
+      ParsePlan(R"({"segments": [{"modules": ["b"], "keep": {"b.fc:addmm": [0]}, "offload": "waiting"}]})", "p.json")
+          .status()
+          .message(),
+      R"('p.json': a segment that keeps or skips calls has an object as "offload": {"calls": {...}})");
+}
+
 TEST(ParsePlan, CallsHaveShortNamesToo) {
   const std::vector<Segment> read = ParsePlan(R"({"segments": [{"modules": ["a"],
       "keep": {"a.fc:addmm": [], "a:add.Tensor#1": [0]}, "skip": ["relu_#2"]}]})",

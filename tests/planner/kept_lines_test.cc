@@ -13,7 +13,7 @@ using Lines = std::vector<std::pair<std::string, std::string>>;
 
 Lines LinesOf(const Segment& segment) {
   Lines lines;
-  for (const KeptLine& line : KeptLinesOf(segment)) lines.emplace_back(line.blocks, line.calls);
+  for (const KeptLine& line : KeptLinesOf(segment, segment.keep_calls)) lines.emplace_back(line.blocks, line.calls);
   return lines;
 }
 
@@ -34,7 +34,7 @@ TEST(KeptLinesOf, BlocksThatKeepTheSameAreOneLine) {
             (Lines{{"h.{0..2}", "addmm[mlp.fc] add#0,1"}, {"h.3", "flash_attention[attn] mul[act]#3"}}));
 }
 
-TEST(KeepRowsOf, BlocksOfAllSegmentsThatKeepTheSameAreOneLine) {
+TEST(RowsOf, BlocksOfAllSegmentsThatKeepTheSameAreOneLine) {
   Segment one{.modules = {"h.0", "h.1", "h.3"}, .nodes = {}}, other{.modules = {"h.2", "odd name"}, .nodes = {}};
   for (const std::string block : {"h.0", "h.1"}) one.keep_calls.push_back(Kept(block + ".fc", "aten.mm.default", 0));
   one.keep_calls.push_back(Kept("h.3", "aten.add.Tensor", 0));
@@ -42,12 +42,21 @@ TEST(KeepRowsOf, BlocksOfAllSegmentsThatKeepTheSameAreOneLine) {
   one.keep_calls.push_back(Kept("", "aten.add.Tensor", 7));
   other.keep_calls.push_back(Kept("h.2.fc", "aten.mm.default", 0));
   other.keep_calls.push_back(Kept("odd name.fc", "aten.mm.default", 0));
-  EXPECT_EQ(KeepRowsOf({one, other}),
+  EXPECT_EQ(RowsOf(kKeepTable, {one, other}),
             (std::vector<std::string>{"\"h.{0..2}\": \"fc:mm\"", "\"h.3\": \"add.Tensor#0,1\""}));
-  EXPECT_EQ(KeepOf(one), "{**KEEP, \"aten.add.Tensor#7\": [0]}");
-  EXPECT_EQ(KeepOf(other), "{**KEEP, \"odd name.fc:aten.mm.default#0\": [0]}");
+  EXPECT_EQ(CallsOf(kKeepTable, one), "{**KEEP, \"aten.add.Tensor#7\": [0]}");
+  EXPECT_EQ(CallsOf(kKeepTable, other), "{**KEEP, \"odd name.fc:aten.mm.default#0\": [0]}");
   EXPECT_EQ(NamesOf({"drop", "h.0", "h.1", "h.2"}), "[\"drop\", \"h.{0..2}\"]");
   EXPECT_EQ(NamesOf({"h.2", "h.1", "h.0"}), "[\"h.2\", \"h.1\", \"h.0\"]") << "in the order in which they run";
+}
+
+TEST(RowsOf, CallsOnTheHostHaveATableOfTheirOwn) {
+  Segment segment{.modules = {"h.0", "h.1"}, .nodes = {}};
+  segment.keep_calls = {Kept("h.0.fc", "aten.mm.default", 0)};
+  segment.host_calls = {Kept("h.0.up", "aten.mm.default", 0), Kept("h.1.up", "aten.mm.default", 0)};
+  EXPECT_EQ(RowsOf(kHostTable, {segment}), (std::vector<std::string>{"\"h.{0,1}\": \"up:mm\""}));
+  EXPECT_EQ(RowsOf(kKeepTable, {segment}), (std::vector<std::string>{"\"h.0\": \"fc:mm\""}));
+  EXPECT_EQ(CallsOf(kHostTable, segment), "HOST");
 }
 
 TEST(KeptLinesOf, ABlockThatKeepsNothingSaysSo) {

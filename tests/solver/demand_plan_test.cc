@@ -36,11 +36,11 @@ TEST(DemandPlanTest, FindsAPlanWhereverThereIsOneWithoutABackward) {
     const int64_t budget = RandomBudget(graph, seed);
     const std::optional<int64_t> best = BestCostByBruteForce(graph, budget);
     ProvisionsFromNothing from_nothing;
-    const DemandPlan plan = RunOnDemand(BuildStages(graph), budget, {}, {.state_limit = 100000}, from_nothing);
-    ASSERT_EQ(plan.runs.empty(), !best) << "seed " << seed;
+    const OpSequence runs = RunOnDemand(BuildStages(graph), budget, {}, {.state_limit = 100000}, from_nothing);
+    ASSERT_EQ(runs.empty(), !best) << "seed " << seed;
     if (!best) continue;
     ++found;
-    const auto measure = Measure(graph, plan.runs);
+    const auto measure = Measure(graph, runs);
     ASSERT_TRUE(measure) << "seed " << seed;
     EXPECT_LE(measure->peak_bytes, budget) << "seed " << seed;
   }
@@ -53,10 +53,10 @@ TEST(DemandPlanTest, PlansOfTrainingStepsFit) {
     const StepGraph graph = RandomTrainingGraph(seed);
     const int64_t budget = RandomBudget(graph, seed);
     ProvisionsFromNothing from_nothing;
-    const DemandPlan plan = RunOnDemand(BuildStages(graph), budget, {}, {.state_limit = 100000}, from_nothing);
-    if (plan.runs.empty()) continue;
+    const OpSequence runs = RunOnDemand(BuildStages(graph), budget, {}, {.state_limit = 100000}, from_nothing);
+    if (runs.empty()) continue;
     ++found;
-    const auto measure = Measure(graph, plan.runs);
+    const auto measure = Measure(graph, runs);
     ASSERT_TRUE(measure) << "seed " << seed;
     EXPECT_LE(measure->peak_bytes, budget) << "seed " << seed;
   }
@@ -70,9 +70,9 @@ TEST(RunThinningTest, CostsLessAndStillFits) {
     const int64_t budget = RandomBudget(graph, seed);
     const StageProblem problem = BuildStages(graph);
     ProvisionsFromNothing from_nothing;
-    const DemandPlan plan = RunOnDemand(problem, budget, {}, {.state_limit = 100000}, from_nothing);
-    if (plan.runs.empty()) continue;
-    const OpSequence used = UsedRuns(graph, plan.runs);
+    const OpSequence runs = RunOnDemand(problem, budget, {}, {.state_limit = 100000}, from_nothing);
+    if (runs.empty()) continue;
+    const OpSequence used = UsedRuns(graph, runs);
     const auto before = Measure(graph, used);
     const auto after = Measure(graph, ThinOut(problem, used, budget, [] { return false; }));
     ASSERT_TRUE(before && after) << "seed " << seed;

@@ -1,6 +1,8 @@
 #include "analyzer/assume/choices/copies.h"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/ops/ops.h"
@@ -33,6 +35,12 @@ bool MayPromote(const FrameworkGraph& graph, NodeId id) {
   return Promotes(graph, graph.nodes[reader], node.outputs[0]) && StandsRightBefore(graph, id, reader);
 }
 
+bool PadsNothing(const FrameworkNode& node) {
+  if (node.op != "pad") return false;
+  const std::vector<int64_t> pads = IntsAttribute(node, "pads");
+  return !pads.empty() && std::all_of(pads.begin(), pads.end(), [](int64_t pad) { return pad == 0; });
+}
+
 }  // namespace
 
 bool LeaveOutCopies(Lowered& lowered) {
@@ -54,6 +62,17 @@ bool WriteIntoBuffers(Lowered& lowered) {
     any |= node.attributes.insert({"inplace", int64_t{1}}).second;
   }
   return any;
+}
+
+int64_t BytesOfMergedCopies(const Lowered& lowered) {
+  int64_t bytes = 0;
+  for (const FrameworkNode& node : lowered.graph.nodes) {
+    if (!PadsNothing(node)) continue;
+    const Tensor& copy = lowered.graph.tensors[node.outputs[0]];
+    const auto others = static_cast<int64_t>(std::max<size_t>(copy.consumers.size(), 1)) - 1;
+    bytes += others * NumBytes(copy.shape, copy.dtype).value_or(0);
+  }
+  return bytes;
 }
 
 bool PromoteAsRead(Lowered& lowered) {

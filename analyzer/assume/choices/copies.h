@@ -21,6 +21,13 @@ bool LeaveOutCopies(Lowered& lowered);
 //   self.cached[:n] = table     slice_scatter(b_cached, table), or ScatterND
 bool WriteIntoBuffers(Lowered& lowered);
 
+// About the bytes that a run needs beyond what is counted if each reader of a copy that changes nothing, F.pad by 0,
+// has one of its own: exporters make equal calls one (torch/csrc/jit/passes/common_subexpression_elimination.cpp). A
+// loop calls it in every round, with paddings that it worked out:
+//
+//   for k in levels: pools.append(F.max_pool2d(F.pad(x, padding_for(k)), k))
+int64_t BytesOfMergedCopies(const Lowered& lowered);
+
 // Casts that no code may have written. TorchScript's exporter gives each operand the type of the result, by a cast of
 // its own right before the operator (torch/csrc/jit/passes/onnx/scalar_type_analysis.cpp, ImplicitCastForONNX). The
 // framework's kernels promote what they read as they read it, and autograd saves the operand as it is:

@@ -91,6 +91,39 @@ bool CallsItself(const SourceLine& line, const FrameworkNode& node, size_t depth
   return absl::StrContains(line.text, absl::StrCat(std::string(name), "("));
 }
 
+// relu(norm(x)) of the sum or the joined features that a stream of images' blocks continues as, in front of a block's
+// first convolution: blocks that normalize ahead drop inside or at their end (Zagoruyko and Komodakis 2016, 3.3:
+// between the convolutions; Huang et al. 2017, 3: behind each convolution).
+bool IsPreActivationOfStream(const Draft& draft, NodeId norm) {
+  const FrameworkNode& node = draft.node(norm);
+  constexpr int kImage = 4;
+  if (!IsNorm(node.op) || draft.tensor(node.inputs[0]).shape.rank() < kImage) return false;
+  return draft.ProducerIf(node.inputs[0], "add").valid() || draft.ProducerIf(node.inputs[0], "cat").valid();
+}
+
+// Whether the tensor is a layer's result, or elementwise steps of one operand each lead from one to it.
+bool IsMadeOfLayer(const Draft& draft, TensorId id) {
+  constexpr int kMostSteps = 8;
+  NodeId maker = MakerBeforeViews(draft, id);
+  for (int step = 0; step < kMostSteps && maker.valid(); ++step) {
+    const FrameworkNode& node = draft.node(maker);
+    if (IsLinear(node.op) || node.op == "conv" || IsNorm(node.op)) return true;
+    const OpFacts& facts = node.op;
+    if (facts.family != OpFamily::kUnary && facts.family != OpFamily::kScalar) return false;
+    maker = MakerBeforeViews(draft, node.inputs[0]);
+  }
+  return false;
+}
+
+// What code spells an activation out in, sin(30 * x), between two layers.
+bool IsWrittenOutActivation(const Draft& draft, NodeId id) {
+  const FrameworkNode& node = draft.node(id);
+  const NodeId reader = ReaderAfterViews(draft, node.outputs[0]);
+  if (!IsCurve(node.op) || !reader.valid()) return false;
+  const OpName& next = draft.node(reader).op;
+  return (IsLinear(next) || next == "conv") && IsMadeOfLayer(draft, node.inputs[0]);
+}
+
 }  // namespace
 
 bool IsFollowedAtOnce(const Draft& draft, NodeId id) {
@@ -100,6 +133,17 @@ bool IsFollowedAtOnce(const Draft& draft, NodeId id) {
   const std::optional<int> number = NumberOf(module), next_number = NumberOf(next);
   return number && next_number && *next_number == *number + 1 &&
          module.substr(0, module.rfind('.')) == next.substr(0, next.rfind('.'));
+}
+
+bool MayDropBehind(const Draft& draft, NodeId id) {
+  const FrameworkNode& node = draft.node(id);
+  if (IsFollowedAtOnce(draft, id)) return false;
+  if (!IsActivation(node.op)) return IsWrittenOutActivation(draft, id);
+  const NodeId maker = MakerBeforeViews(draft, node.inputs[0]);
+  if (!maker.valid()) return false;
+  if (IsPreActivationOfStream(draft, maker)) return false;
+  const FrameworkNode& before = draft.node(maker);
+  return IsLinear(before.op) || before.op == "conv" || IsNorm(before.op);
 }
 
 NodeIds FindSequentialGaps(const Draft& draft) {

@@ -23,6 +23,11 @@ NodeIds FindSequentialGaps(const Draft& draft);
 // ran between the two.
 bool IsFollowedAtOnce(const Draft& draft, NodeId id);
 
+// True if the node is an activation behind which some model may drop, by itself (relu) or the last step of one that is
+// written out (sin(30 * x)): many drop behind each (MONAI's blocks of convolution, norm, dropout and activation), few
+// behind some. What the next child of an nn.Sequential reads was not dropped.
+bool MayDropBehind(const Draft& draft, NodeId id);
+
 // Where the file has the source line of every node, they may show that nothing is dropped between an operator and the
 // one that reads its result:
 //

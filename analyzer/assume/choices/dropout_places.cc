@@ -215,28 +215,6 @@ void AddOtherSpots(const Draft& draft, const TensorIds& outputs, DropoutSpots& s
   }
 }
 
-// relu(norm(x)) of the sum or the joined features that a stream of images' blocks continues as, in front of a block's
-// first convolution: blocks that normalize ahead drop inside or at their end (Zagoruyko and Komodakis 2016, 3.3:
-// between the convolutions; Huang et al. 2017, 3: behind each convolution).
-bool IsPreActivationOfStream(const Draft& draft, NodeId norm) {
-  const FrameworkNode& node = draft.node(norm);
-  constexpr int kImage = 4;
-  if (!IsNorm(node.op) || draft.tensor(node.inputs[0]).shape.rank() < kImage) return false;
-  return draft.ProducerIf(node.inputs[0], "add").valid() || draft.ProducerIf(node.inputs[0], "cat").valid();
-}
-
-// Activations behind which some model may drop: many drop behind each (MONAI's blocks of convolution, norm, dropout and
-// activation), few behind some. What the next child of an nn.Sequential reads was not dropped.
-bool IsPossible(const Draft& draft, NodeId id) {
-  const FrameworkNode& node = draft.node(id);
-  if (!IsActivation(node.op) || IsFollowedAtOnce(draft, id)) return false;
-  const NodeId maker = MakerBeforeViews(draft, node.inputs[0]);
-  if (!maker.valid()) return false;
-  if (IsPreActivationOfStream(draft, maker)) return false;
-  const FrameworkNode& before = draft.node(maker);
-  return IsLinear(before.op) || before.op == "conv" || IsNorm(before.op);
-}
-
 // True if `node` or its module matches and what it makes is read outside of that module.
 bool LeavesMatch(const Draft& draft, const FrameworkNode& node, const NamePattern& pattern) {
   if (pattern.FoundIn(node.name)) return true;
@@ -265,7 +243,7 @@ DropoutSpots FindDropoutSpots(const Draft& draft, const TensorIds& outputs) {
   const std::unordered_set<int32_t> common = NodesOf(spots.common);
   for (NodeId id : draft.InOrder()) {
     const bool known = common.contains(id.value());
-    if (!known && IsPossible(draft, id) && !lines.LeaveNoRoom(id))
+    if (!known && MayDropBehind(draft, id) && !lines.LeaveNoRoom(id))
       spots.possible.push_back({id, DropoutPlace::kMaskAndResult});
   }
   spots.most_bytes = spots.common_bytes + DropoutBytes(draft, spots.possible);

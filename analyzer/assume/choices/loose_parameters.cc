@@ -51,9 +51,40 @@ bool IsTableOfPositions(const Lowered& lowered, const Tensor& table) {
   });
 }
 
+bool LooksUp(const FrameworkNode& node, TensorId table) {
+  return node.op == "embedding" && !node.inputs.empty() && node.inputs[0] == table;
+}
+
+// Whether layers alone read rows of `columns` features, or sums of them: a trained table and such a layer would be one
+// table.
+bool OnlyLayersRead(const Lowered& lowered, TensorId rows, int64_t columns, int depth = 0) {
+  constexpr int kMostSteps = 4;
+  const Tensor& tensor = lowered.graph.tensors[rows];
+  if (depth == kMostSteps || tensor.consumers.empty() || tensor.shape.rank() == 0) return false;
+  if (tensor.shape.dims.back() != columns) return false;
+  return std::all_of(tensor.consumers.begin(), tensor.consumers.end(), [&](NodeId reader) {
+    const FrameworkNode& node = lowered.graph.nodes[reader];
+    const bool has_weight = node.inputs.size() > 1 && node.inputs[0] == rows && node.inputs[1].valid();
+    if (IsProduct(node.op)) return has_weight && lowered.kinds[node.inputs[1]] == TensorKind::kParameter;
+    if (!IsWholeView(node.op) && node.op != "add" && node.op != "sub") return false;
+    return OnlyLayersRead(lowered, node.outputs[0], columns, depth + 1);
+  });
+}
+
+// nn.Embedding.from_pretrained(features), frozen unless freeze=False (torch/nn/modules/sparse.py): a table of
+// what is known of each item, which a layer brings down to the size of the learned ones.
+bool IsTableOfFeatures(const Lowered& lowered, TensorId id) {
+  const Tensor& table = lowered.graph.tensors[id];
+  return table.shape.rank() == 2 && !table.consumers.empty() &&
+         std::all_of(table.consumers.begin(), table.consumers.end(), [&](NodeId reader) {
+           const FrameworkNode& node = lowered.graph.nodes[reader];
+           return LooksUp(node, id) && OnlyLayersRead(lowered, node.outputs[0], table.shape.dims[1]);
+         });
+}
+
 // Operators and the places at which they read weights.
 bool IsLayerOf(const FrameworkNode& node, TensorId id) {
-  if (node.op == "embedding") return !node.inputs.empty() && node.inputs[0] == id;
+  if (LooksUp(node, id)) return true;
   if (!ReadsWeight(node.op) || node.inputs.empty()) return false;
   return std::find(node.inputs.begin() + 1, node.inputs.end(), id) != node.inputs.end();
 }
@@ -197,7 +228,8 @@ bool FreezeLooseTables(Lowered& lowered) {
     const Tensor& tensor = graph.tensors[id];
     if (lowered.kinds[id] != TensorKind::kParameter || tensor.producer.valid()) continue;
     if (!IsTable(tensor) && !IsListOfNumbers(graph, id)) continue;
-    if (IsReadLoosely(graph, id) || IsTableOfPositions(lowered, tensor)) any |= lowered.frozen.insert(id).second;
+    if (IsReadLoosely(graph, id) || IsTableOfPositions(lowered, tensor) || IsTableOfFeatures(lowered, id))
+      any |= lowered.frozen.insert(id).second;
   }
   return any;
 }

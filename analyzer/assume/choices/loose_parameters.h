@@ -2,6 +2,7 @@
 //
 //   x = self.patches(x) + self.position      self.position = nn.Parameter(sincos(...), requires_grad=False)
 //   d = (z[:, None] - self.prototypes) ** 2
+//   v = self.project(self.features(item))    nn.Embedding.from_pretrained(features), which freezes
 //   p = self.positions(torch.arange(n))      sines in an nn.Embedding (transformers/models/roformer, marian, pegasus)
 #ifndef ONNX_MEM_ANALYZER_ASSUME_CHOICES_LOOSE_PARAMETERS_H_
 #define ONNX_MEM_ANALYZER_ASSUME_CHOICES_LOOSE_PARAMETERS_H_
@@ -14,7 +15,8 @@
 namespace onnx_mem {
 
 // Trains none of them: parameters of two dimensions and more of which sums, products and joins alone read, or whose
-// rows are picked by their place, and lists of which single numbers are picked. False if there is none.
+// rows are picked by their place or read by layers alone, and lists of which single numbers are picked. False if there
+// is none.
 bool FreezeLooseTables(Lowered& lowered);
 
 // Stored numbers in Constant nodes that an exporter named, read where layers have their weights: an exporter of torch

@@ -56,8 +56,8 @@ IdVector<TensorId, int32_t> ReleaseAfter(const FrameworkGraph& graph, NameRules 
     if (locals && !reported) last = std::max(last, locals->HeldUntil(id));
     release[id] = last;
     if (!names_more) continue;
-    int32_t possible =
-        reported ? locals->CallersListOf(id) : locals->PossibleNameOf(id, rules == NameRules::kWholeCalls);
+    int32_t possible = reported ? std::max(locals->CallersListOf(id), names->ListMayHoldUntil(id))
+                                : locals->PossibleNameOf(id, rules == NameRules::kWholeCalls);
     if (const std::optional<int32_t> most = names->HeldAtMostUntil(id)) possible = std::min(possible, *most);
     release[id] = std::max(last, possible);
   }

@@ -32,6 +32,9 @@ class SourceNames {
   // The node behind which no name holds `id`, as its own statement alone reads it and gives all its names to others; an
   // attribute or a list may. nullopt: the lines do not tell.
   std::optional<int32_t> HeldAtMostUntil(TensorId id) const;
+  // The node after which a list that holds `id` is freed at the latest, where a loop over that list reads it; -1: no
+  // line reads it so.
+  int32_t ListMayHoldUntil(TensorId id) const;
   // Whether any node has lines.
   bool any() const { return frames_.any(); }
 
@@ -55,6 +58,7 @@ class SourceNames {
   std::optional<size_t> Rebinds(const SourceFrame& frame, const Name& name, size_t after) const;
   std::optional<int32_t> EndOfName(const SourceFrame& frame, const Name& name, size_t after) const;
   std::optional<Name> AliasIn(const SourceFrame& frame, size_t reader, size_t maker) const;
+  bool ReadsOlderLater(const SourceFrame& frame, const Name& alias, size_t reader, TensorId id) const;
   std::optional<int32_t> EndOfAlias(const SourceFrame& frame, const Name& alias, size_t reader, TensorId id) const;
 
   const FrameworkGraph& graph_;

@@ -15,7 +15,7 @@
 #include "analyzer/assume/regions/function_saves.h"
 #include "analyzer/assume/regions/grad_regions.h"
 #include "analyzer/assume/table/margins.h"
-#include "analyzer/lower/draft/match.h"
+#include "analyzer/assume/table/operand_order.h"
 #include "analyzer/lower/draft/source_inplace.h"
 #include "analyzer/ops/ops.h"
 
@@ -23,6 +23,7 @@ namespace onnx_mem {
 namespace {
 
 constexpr double kCommonDropout = 0.1;
+constexpr std::string_view kMergedExpressions = "merged-expressions";
 
 // --- the runs in which a fact is the other way
 
@@ -40,6 +41,7 @@ void UnfoldAll(Run& run) { run.batch_norm = BatchNormMode::kUnfold; }
 void TakeAnyOrder(Run& run) { run.disabled_rewrites.emplace_back("operand-order"); }
 void NameByModule(Run& run) { run.disabled_rewrites.emplace_back("opaque-names"); }
 void SpellOutNorms(Run& run) { run.disabled_rewrites.emplace_back("layer-norm"); }
+void LeaveMergedCalls(Run& run) { run.disabled_rewrites.emplace_back(kMergedExpressions); }
 void SpellOutCells(Run& run) { run.disabled_rewrites.emplace_back("cells"); }
 void FreezeScales(Run& run) { run.freeze_scales = true; }
 void SpellOutSilu(Run& run) { run.disabled_rewrites.emplace_back("silu"); }
@@ -78,28 +80,12 @@ bool NameEverything(Lowered& lowered) { return Release(lowered, names::NameRules
 // And beyond that lists of them.
 bool NameAllInCalls(Lowered& lowered) { return Release(lowered, names::NameRules::kWholeCalls); }
 
-// The other order of each sum and product of different shapes, whose gradients backward then makes in the other order.
-bool SwapOperands(Lowered& lowered) {
-  bool any = false;
-  FrameworkGraph& graph = lowered.graph;
-  for (FrameworkNode& node : graph.nodes) {
-    const bool commutes = Commutes(node.op) && IsArithmetic(node.op) && node.inputs.size() == 2;
-    const bool scales = node.op == "addcmul" && node.inputs.size() == 3;  // its last two
-    if ((!commutes && !scales) || node.attributes.contains("inplace")) continue;
-    TensorId &second = node.inputs.back(), &first = node.inputs[node.inputs.size() - 2];
-    if (!first.valid() || !second.valid()) continue;
-    if (graph.tensors[first].shape == graph.tensors[second].shape) continue;
-    std::swap(first, second);
-    any = true;
-  }
-  return any;
-}
-
 // Values that the exporter computed are counted as buffers, which live from the start; code that keeps none makes each
 // where it is read, of what is smaller.
 int64_t BytesOfComputed(const Lowered& lowered) { return lowered.computed_bytes; }
 int64_t BytesOfUnread(const Lowered& lowered) { return -lowered.unread_parameter_bytes; }
 int64_t BytesOfKept(const Lowered& lowered) { return -names::BytesKeptByHooks(lowered.graph); }
+int64_t BytesOfOwnCopies(const Lowered& lowered) { return -BytesOfMergedCopies(lowered); }
 int64_t BytesOfUnreadBuffers(const Lowered& lowered) { return -lowered.unread_buffer_bytes; }
 
 template <bool training>
@@ -128,12 +114,12 @@ bool IsAllListed(const Run&, const Lowered& lowered) {
 bool IsNothingTrained(const Run&, const Lowered& lowered) {
   return std::find(lowered.kinds.begin(), lowered.kinds.end(), TensorKind::kParameter) == lowered.kinds.end();
 }
-bool IsAlwaysOpen(const Run&, const Lowered&) { return true; }
-bool HasSwapped(const Run&, const Lowered& lowered) {
-  return std::any_of(lowered.graph.nodes.begin(), lowered.graph.nodes.end(),
-                     [](const FrameworkNode& node) { return IntAttribute(node, kMaybeSwapped, 0) == 1; });
+bool HasSplitCalls(const Run&, const Lowered& lowered) {
+  return std::any_of(lowered.plain_rewrites.begin(), lowered.plain_rewrites.end(),
+                     [](const Diagnostic& d) { return d.rewrite == kMergedExpressions; });
 }
-
+bool IsAlwaysOpen(const Run&, const Lowered&) { return true; }
+bool HasSwapped(const Run&, const Lowered& lowered) { return HasSwappedOperands(lowered); }
 // An inference tells of no activation that it takes for the framework's own: nothing is saved. Code that spells it out
 // makes a tensor more all the same.
 template <const auto& kOp>
@@ -204,6 +190,8 @@ constexpr Alternative kKept[] = {{.towards = Towards::kMore, .bytes = BytesOfKep
 constexpr Alternative kNoCopies[] = {{.towards = Towards::kLess, .lowered = LeaveOutCopies}};
 // A norm copies its gradient into the layout of what was not copied.
 constexpr Alternative kNoCopiesOfTraining[] = {{.lowered = LeaveOutCopies}};
+constexpr Alternative kMergedCalls[] = {{.run = LeaveMergedCalls}};
+constexpr Alternative kOwnCopies[] = {{.towards = Towards::kMore, .bytes = BytesOfOwnCopies}};
 constexpr Alternative kPromoted[] = {{.towards = Towards::kLess, .lowered = PromoteAsRead}};
 constexpr Alternative kIntoBuffers[] = {{.towards = Towards::kLess, .lowered = WriteIntoBuffers}};
 constexpr Alternative kFusedAttention[] = {{.lowered = MakeAttentionRowsDense}};
@@ -239,6 +227,8 @@ constexpr Assumption kAssumptions[] = {
     {.fact = "order of operands", .inference = false, .alternatives = kOtherOrder, .open = IsAlwaysOpen},
     {.fact = "contiguous copies", .alternatives = kNoCopies, .open = IsAlwaysOpen},
     {.fact = "contiguous copies", .inference = false, .alternatives = kNoCopiesOfTraining, .open = IsAlwaysOpen},
+    {.fact = "equal calls", .alternatives = kMergedCalls, .open = HasSplitCalls},
+    {.fact = "equal calls", .alternatives = kOwnCopies, .open = IsAlwaysOpen},
     {.fact = "casts", .alternatives = kPromoted, .open = IsAlwaysOpen},
     {.fact = "writes into buffers", .training = false, .alternatives = kIntoBuffers, .open = IsAlwaysOpen},
     {.fact = "attention kernel", .alternatives = kFusedAttention, .open = IsAttentionOpen},
@@ -257,7 +247,7 @@ constexpr Assumption kAssumptions[] = {
     {.fact = "Hardswish", .training = false, .alternatives = kHardswish, .open = MayBeSpelledOut<kHardswishOp>},
     {.fact = "Mish", .training = false, .alternatives = kMish, .open = MayBeSpelledOut<kMishOp>},
     {.fact = "GLU", .training = false, .alternatives = kGlu, .open = MayBeSpelledOut<kGluOp>},
-    {.fact = "in-place activations", .training = false, .alternatives = kAnyInPlace, .open = IsInPlaceOpen},
+    {.fact = "in-place activations", .alternatives = kAnyInPlace, .open = IsInPlaceOpen},
     {.fact = "what the exporter computed", .alternatives = kComputed, .open = IsAlwaysOpen},
     {.fact = "what the exporter computed",
      .code = Code::kParameterUnread,

@@ -25,13 +25,16 @@ struct NodeRange : NodeSpan {
   std::vector<std::string> keep = {};
   std::vector<KeptCall> keep_calls = {};
   std::vector<CallId> skip = {};
-  bool by_call() const { return !keep_calls.empty() || !skip.empty(); }
-  TensorIds arguments = {};        // held for the second run beside what it reads
-  Offload offload = Offload::kNo;  // not kNo: no second run
+  std::vector<KeptCall> host_calls = {};
+  bool host_inputs = false;
+  Offload offload = Offload::kNo;
+  bool moves_some() const { return !host_calls.empty() || host_inputs; }
+  bool by_call() const { return !keep_calls.empty() || !skip.empty() || moves_some(); }
+  TensorIds arguments = {};  // held for the second run beside what it reads
   bool reentrant = false;
 };
 
-struct OffloadOrder;  // of spans/offload.cc
+struct OffloadOrder;  // of spans/host_copies.h
 
 class Executor {
  public:

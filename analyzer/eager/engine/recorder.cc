@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/absl_view.h"
@@ -35,6 +36,12 @@ void Recorder::BeginStep(std::string_view op, int64_t flops) {
   step.op = op;
   step.flops = flops;
   program_.steps.Add(std::move(step));
+}
+
+void Recorder::BeginMove(std::string_view op) {
+  const bool muted = std::exchange(muted_, false);
+  BeginStep(op);
+  muted_ = muted;
 }
 
 void Recorder::AddMovedBytes(int64_t bytes) {

@@ -53,6 +53,8 @@ class Recorder {
   // What the framework's own kernel on a card makes for its run, a block each.
   void KernelTakes(std::vector<int64_t> bytes);
 
+  // A step that moves bytes between device and host or waits for it: no operator, so it is there where they are muted.
+  void BeginMove(std::string_view op);
   // The current step begins to move bytes between device and host.
   void AddLinkBytes(int64_t bytes) { program_.steps[current_step()].link_bytes += bytes; }
   // The current step waits until what `step` began to move is there.

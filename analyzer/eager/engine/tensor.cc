@@ -123,15 +123,6 @@ bool IsContiguous(const EagerTensor& t) {
   return true;
 }
 
-bool IsChannelsLast(const EagerTensor& t) {
-  if ((t.dims.size() != 4 && t.dims.size() != 5) || IsContiguous(t)) return false;
-  const Dims strides = ChannelsLastStrides(t.dims);
-  for (size_t i = 0; i < t.dims.size(); ++i) {
-    if (t.dims[i] != 1 && t.strides[i] != strides[i]) return false;
-  }
-  return true;
-}
-
 bool IsNonOverlappingAndDense(const EagerTensor& t) {
   if (IsContiguous(t)) return true;
   absl::InlinedVector<int, 6> order(t.dims.size());

@@ -77,7 +77,6 @@ inline int64_t NumRows(const Dims& dims) { return ElementsBetween(dims, 0, dims.
 // The only division by a size in this layer (a test reads the source): sizes come from files, and one of 0 shares
 // nothing out.
 constexpr int64_t Quotient(int64_t whole, int64_t size) { return size > 0 ? whole / size : 0; }
-constexpr int64_t Remainder(int64_t whole, int64_t size) { return size > 0 ? whole % size : 0; }
 
 // From the first element to the last: a table that is expanded lies in memory once. No overflow (checked with the
 // record).
@@ -92,7 +91,6 @@ int64_t TotalBytes(std::span<const TensorRef> tensors);
 Dims ContiguousStrides(const Dims& dims);
 Dims ChannelsLastStrides(const Dims& dims);  // NHWC or NDHWC; rank 4 or 5
 bool IsContiguous(const EagerTensor& t);
-bool IsChannelsLast(const EagerTensor& t);  // rank 4 or 5 and strided so, and not also contiguous
 bool IsNonOverlappingAndDense(const EagerTensor& t);
 
 // Strides of a view of `t` with shape `dims` (same element count), or nullopt where only a copy can have that shape.

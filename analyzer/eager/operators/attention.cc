@@ -59,7 +59,7 @@ TensorRef AlignedMask(Machine& m, const TensorRef& mask, const Dims& scores) {
     rows = m.New("constant_pad_nd", padded, mask->dtype);
     node.Output(rows);
     node.Formula([dims = mask->dims](Backward& b) { b.result(0, b.m.New("constant_pad_nd", dims, b.grad()->dtype)); });
-    rows = SliceView(m, rows, static_cast<int64_t>(padded.size()) - 1, 0, mask->dims.back(), 1);
+    rows = SliceView(m, rows, static_cast<int64_t>(padded.size()) - 1, mask->dims.back(), 1);
   }
   return Expand(m, rows, scores);
 }
@@ -93,7 +93,7 @@ TensorRef Efficient(Machine& m, const Attention& a, const Call& call, Outputs& o
     for (const Dims& dims : {q, k, v}) b.result(edge++, b.m.Allocate(dims, dtype, TokenMajor(dims)));
     if (!b.needs(3)) return;
     const Dims padded{q[0], q[1], q[2], RoundUp(k[2], 16)};
-    b.result(3, SliceView(b.m, b.m.Allocate(padded, dtype), 3, 0, k[2], 1));
+    b.result(3, SliceView(b.m, b.m.Allocate(padded, dtype), 3, k[2], 1));
   });
   return out;
 }

@@ -15,6 +15,7 @@
 #include "analyzer/eager/operators/families.h"
 #include "analyzer/eager/operators/pointwise.h"
 #include "analyzer/eager/views/views.h"
+#include "analyzer/order/stable_sort.h"
 
 namespace onnx_mem::eager {
 namespace {
@@ -30,7 +31,7 @@ Dims StridesAfter(const EagerTensor& x, const Dims& dims, const Axes& transforme
   for (int64_t axis = 0; axis < static_cast<int64_t>(dims.size()); ++axis) {
     if (std::find(transformed.begin(), transformed.end(), axis) == transformed.end()) order.push_back(axis);
   }
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return stride_at(a) > stride_at(b); });
+  StableSort(order, [&](int64_t a, int64_t b) { return stride_at(a) > stride_at(b); });
   order.insert(order.end(), transformed.begin(), transformed.end());
   Dims strides(dims.size());
   int64_t stride = 1;
@@ -47,7 +48,7 @@ TensorRef TransformComplex(Machine& m, const TensorRef& x, Axes axes) {
   EagerTensor working;
   working.strides = x->strides;
   while (!axes.empty()) {
-    std::stable_sort(axes.begin(), axes.end(), [&](int64_t a, int64_t b) {
+    StableSort(axes, [&](int64_t a, int64_t b) {
       return working.strides[static_cast<size_t>(a)] > working.strides[static_cast<size_t>(b)];
     });
     const Axes last(axes.end() - static_cast<int64_t>(std::min(kMost, axes.size())), axes.end());

@@ -7,12 +7,12 @@
 #include <array>
 #include <string>
 
-#include "analyzer/eager/engine/copy_slices.h"
 #include "analyzer/eager/operators/binary.h"
 #include "analyzer/eager/operators/families.h"
 #include "analyzer/eager/operators/matmul.h"
 #include "analyzer/eager/operators/reduce.h"
 #include "analyzer/eager/views/views.h"
+#include "analyzer/ops/einsum_equation.h"
 
 namespace onnx_mem::eager {
 namespace {
@@ -23,51 +23,37 @@ struct Equation {
   size_t outputs = 0;  // how many of `order` are output labels
 };
 
-// An ellipsis stands for as many labels as the operand of that rank lacks. They are named by characters before the
+// An ellipsis stands for as many labels as the operand lacks. They are named by characters before the
 // letters, counted from the last: ellipses of different ranks broadcast.
 constexpr char kLastOfDots = 1;
 
-bool IsDot(char label) { return label < 'A'; }
-
-std::string ExpandEllipsis(const std::string& labels, size_t rank) {
-  const size_t at = labels.find("...");
+std::string ExpandEllipsis(const std::string& labels, size_t dots) {
+  const size_t at = labels.find(EinsumEquation::kDots);
   if (at == std::string::npos) return labels;
-  const size_t named = labels.size() - 3;
-  std::string dots;
-  for (size_t i = rank > named ? rank - named : 0; i-- > 0;) dots.push_back(static_cast<char>(kLastOfDots + i));
-  return labels.substr(0, at) + dots + labels.substr(at + 3);
+  std::string expanded;
+  while (dots > 0) expanded.push_back(static_cast<char>(kLastOfDots + --dots));
+  return labels.substr(0, at) + expanded + labels.substr(at + 1);
 }
 
-Equation Parse(std::string text, const std::vector<TensorRef>& inputs) {
-  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
-  const size_t arrow = text.find("->");
-  std::string left = text.substr(0, arrow);
+// Its operands are as many as `inputs`. What is no equation, which nothing runs, has no labels.
+Equation Parse(std::string_view text, const std::vector<TensorRef>& inputs) {
+  EinsumEquation parsed = ParseEinsum(text).value_or(EinsumEquation{});
+  parsed.operands.resize(inputs.size());
   Equation equation;
   size_t most_dots = 0;
-  for (const TensorRef& input : inputs) {
-    const size_t comma = left.find(',');
-    const std::string labels = left.substr(0, comma);
-    left = comma == std::string::npos ? "" : left.substr(comma + 1);
-    equation.operands.push_back(ExpandEllipsis(labels, input->dims.size()));
-    if (labels.find("...") != std::string::npos)
-      most_dots = std::max(most_dots, input->dims.size() - (labels.size() - 3));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const std::string& labels = parsed.operands[i];
+    const size_t rank = inputs[i]->dims.size();
+    const size_t dots = rank + 1 > labels.size() ? rank + 1 - labels.size() : 0;
+    equation.operands.push_back(ExpandEllipsis(labels, dots));
+    if (labels.find(EinsumEquation::kDots) != std::string::npos) most_dots = std::max(most_dots, dots);
   }
-  std::string all;
-  for (const std::string& operand : equation.operands) all += operand;
-  if (arrow == std::string::npos) {  // implicit: the ellipsis, then labels that appear once, in alphabetical order
-    for (char c : all) {
-      if (!IsDot(c) && std::count(all.begin(), all.end(), c) == 1) equation.order.push_back(c);
-    }
-    std::sort(equation.order.begin(), equation.order.end());
-    equation.order = ExpandEllipsis("..." + equation.order, equation.order.size() + most_dots);
-  } else {
-    const std::string right = text.substr(arrow + 2);
-    const bool dots = right.find("...") != std::string::npos;
-    equation.order = ExpandEllipsis(right, dots ? right.size() - 3 + most_dots : right.size());
-  }
+  equation.order = ExpandEllipsis(parsed.output, most_dots);
   equation.outputs = equation.order.size();
-  for (char c : all) {
-    if (equation.order.find(c) == std::string::npos) equation.order.push_back(c);
+  for (const std::string& operand : equation.operands) {
+    for (char c : operand) {
+      if (equation.order.find(c) == std::string::npos) equation.order.push_back(c);
+    }
   }
   return equation;
 }
@@ -77,19 +63,13 @@ TensorRef Diagonals(Machine& m, TensorRef t, std::string& labels) {
   for (size_t i = 0; i < labels.size(); ++i) {
     for (size_t other = labels.find(labels[i], i + 1); other != std::string::npos;
          other = labels.find(labels[i], i + 1)) {
-      NodeRef node = m.MakeNode("DiagonalBackward0", {t});
       Dims dims = t->dims, strides = t->strides;
       const auto at = static_cast<std::ptrdiff_t>(other);
       strides[i] += strides[other];
       dims.erase(dims.begin() + at);
       strides.erase(strides.begin() + at);
-      const TensorRef view = m.Alias(t, dims, strides);
-      KnowAsView(m, t, view);
-      node.Output(view);
-      node.Formula(
-          [whole = t->dims](Backward& b) { b.result(0, b.m.New("diagonal_backward", whole, b.grad()->dtype)); });
       labels.erase(other, 1);
-      t = view;
+      t = PartView(m, t, dims, strides, "DiagonalBackward0", "diagonal_backward");
     }
   }
   return t;

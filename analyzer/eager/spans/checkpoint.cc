@@ -1,6 +1,7 @@
 // Checkpointed segments: numbered slots instead of saved tensors, one re-run of the segment's forward at the first
 // slot that backward reads, stopped as soon as the last slot is filled. Source: torch/utils/checkpoint.py
-// (non-reentrant).
+// (non-reentrant). Of a segment by call some of what it keeps, and what it starts from, may wait on the host
+// (host_copies.h): what it starts from is copied before the segment runs, what a call made behind that call.
 #include <optional>
 #include <span>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "analyzer/eager/engine/second_run.h"
+#include "analyzer/eager/spans/host_copies.h"
 #include "analyzer/eager/spans/selected_calls.h"
 #include "analyzer/eager/spans/spans.h"
 
@@ -22,21 +24,34 @@ struct StopRecomputation {};
 // Nodes hold the segment, which is _CheckpointFrame: with the last of its slots its inputs go.
 class Checkpoint : public SpanHook, public Packed, public std::enable_shared_from_this<Checkpoint> {
  public:
-  Checkpoint(Executor& executor, NodeRange range)
+  Checkpoint(Executor& executor, NodeRange range, std::shared_ptr<OffloadOrder> order)
       : executor_(executor), m_(executor.machine()), range_(std::move(range)), autocast_(m_.autocast()) {
-    if (!range_.keep.empty() || range_.by_call()) selected_.emplace(m_, executor.lowered(), range_);
+    if (range_.moves_some())
+      host_ = std::make_shared<HostCall>(m_, range_.offload, ReturnOrder::kFirstFirst, std::move(order));
+    if (!range_.keep.empty() || range_.by_call()) selected_.emplace(m_, executor.lowered(), range_, host_);
   }
 
   void Before(const NameFrame& frame) override {
     TensorIds ids = executor_.ReadWithin(range_);
     ids.insert(ids.end(), range_.arguments.begin(), range_.arguments.end());
     for (TensorId id : ids) {
-      if (TensorRef t = frame.read(id)) inputs_.emplace(id, std::move(t));
+      TensorRef t = frame.read(id);
+      if (t == nullptr) continue;
+      if (range_.host_inputs && t->requires_grad && MayMove(m_, t)) {
+        moved_inputs_.push_back({id, MovedTensor(m_, host_, t), t->grad_edge});
+      } else {
+        inputs_.emplace(id, std::move(t));
+      }
     }
+    if (host_) host_->BeginCopies();
   }
 
+  void AfterNode() override {
+    if (host_) host_->BeginCopies();
+  }
   void After(const NameFrame&) override {
     if (selected_) status_ = selected_->Finish();
+    if (host_) host_->EndForward(!host_->empty());
   }
   absl::Status status() const override { return status_; }
 
@@ -76,6 +91,7 @@ class Checkpoint : public SpanHook, public Packed, public std::enable_shared_fro
 
  private:
   void RunAgain() {
+    FetchInputs();
     const SecondRun second(m_, this, autocast_);
     running_again_ = true;
     if (selected_) selected_->StartAgain();
@@ -84,6 +100,16 @@ class Checkpoint : public SpanHook, public Packed, public std::enable_shared_fro
     } catch (const StopRecomputation&) {
     }
     running_again_ = false;
+  }
+
+  void FetchInputs() {
+    if (host_) host_->BeginReturn();
+    for (const MovedInput& moved : moved_inputs_) {
+      TensorRef t = moved.tensor.OnDevice();
+      t->requires_grad = true;
+      t->grad_edge = moved.edge;
+      inputs_.emplace(moved.id, std::move(t));
+    }
   }
 
   // The graph of the second run is made and thrown away: its nodes hold nothing.
@@ -107,12 +133,20 @@ class Checkpoint : public SpanHook, public Packed, public std::enable_shared_fro
   std::optional<SelectedCalls> selected_;  // where the segment keeps something
   absl::Status status_;
   Values inputs_;
+  struct MovedInput {
+    TensorId id;
+    MovedTensor tensor;
+    Edge edge;
+  };
+  std::vector<MovedInput> moved_inputs_;
+  std::shared_ptr<HostCall> host_;  // where the segment moves something
 };
 
 }  // namespace
 
-std::shared_ptr<SpanHook> MakeCheckpoint(Executor& executor, const NodeRange& range) {
-  return std::make_shared<Checkpoint>(executor, range);
+std::shared_ptr<SpanHook> MakeCheckpoint(Executor& executor, const NodeRange& range,
+                                         std::shared_ptr<OffloadOrder> order) {
+  return std::make_shared<Checkpoint>(executor, range, std::move(order));
 }
 
 }  // namespace onnx_mem::eager

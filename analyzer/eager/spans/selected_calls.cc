@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/diagnostic.h"
+#include "analyzer/run/host_calls.h"
 
 namespace onnx_mem::eager {
 namespace {
@@ -14,9 +15,11 @@ absl::Status BadPlan(const std::string& what) {
 
 }  // namespace
 
-SelectedCalls::SelectedCalls(Machine& machine, const Lowered& lowered, const NodeRange& range)
-    : m_(machine), lowered_(lowered), range_(range), calls_(machine, lowered) {
+SelectedCalls::SelectedCalls(Machine& machine, const Lowered& lowered, const NodeRange& range,
+                             std::shared_ptr<HostCall> host)
+    : m_(machine), lowered_(lowered), range_(range), calls_(machine, lowered), host_(std::move(host)) {
   for (const KeptCall& kept : range.keep_calls) wanted_.emplace(kept.call, &kept);
+  for (const KeptCall& kept : range.host_calls) wanted_on_host_.emplace(kept.call, &kept);
 }
 
 void SelectedCalls::BeginNode(int32_t node) {
@@ -54,12 +57,11 @@ bool SelectedCalls::Dispatch(std::string_view op) {
   return true;
 }
 
-bool SelectedCalls::Keeps(int32_t call, int output) const {
-  if (kept_by_name_[static_cast<size_t>(call)]) return true;
+bool SelectedCalls::Names(const WantedCalls& calls, int32_t call, int output) const {
   const RegionCall& c = calls_.region().calls[static_cast<size_t>(call)];
   for (const CallId& name : {c.call, CallId{"", c.call.op, c.nth_in_region}}) {
-    const auto wanted = wanted_.find(name);
-    if (wanted == wanted_.end()) continue;
+    const auto wanted = calls.find(name);
+    if (wanted == calls.end()) continue;
     const std::vector<int8_t>& outputs = wanted->second->outputs;
     if (outputs.empty() || std::find(outputs.begin(), outputs.end(), output) != outputs.end()) return true;
   }
@@ -69,7 +71,13 @@ bool SelectedCalls::Keeps(int32_t call, int output) const {
 void SelectedCalls::AddOutput(int output, const TensorRef& t) {
   if (again_ || current_ < 0) return;
   calls_.AddOutput(output, t);
-  if (!Keeps(current_, output)) return;
+  const bool moves = Names(wanted_on_host_, current_, output);
+  if (!moves && !kept_by_name_[static_cast<size_t>(current_)] && !Names(wanted_, current_, output)) return;
+  if (moves && MayMove(m_, t)) {
+    moved_.emplace(std::pair(current_, output), MovedTensor(m_, host_, t));
+    m_.recorder().MarkSaved(t->storage->buffer, "offload");
+    return;
+  }
   kept_[{current_, output}] = m_.Alias(t, t->dims, t->strides, t->is_view);
   m_.recorder().MarkSaved(t->storage->buffer, "selective checkpointing");
 }
@@ -85,8 +93,13 @@ absl::Status SelectedCalls::Finish() {
     }
     return absl::OkStatus();
   }
-  KeptInRegion kept = KeptIn(region, range_.keep_calls);
+  std::vector<KeptCall> all = range_.keep_calls;
+  all.insert(all.end(), range_.host_calls.begin(), range_.host_calls.end());
+  KeptInRegion kept = KeptIn(region, all);
   if (!kept.error.empty()) return BadPlan(kept.error);
+  const std::string why =
+      WhyNotMoved(region, KeptIn(region, range_.keep_calls).outputs, KeptIn(region, range_.host_calls).outputs);
+  if (!why.empty()) return BadPlan(why);
   for (size_t i = 0; i < states_.size(); ++i) {
     if (kept_by_name_[i]) kept.outputs[i].assign(region.calls[i].outputs.size(), true);
   }
@@ -107,6 +120,11 @@ void SelectedCalls::StartAgain() {
 }
 
 TensorRef SelectedCalls::TakeKept(int output) {
+  if (const auto moved = moved_.find({current_, output}); moved != moved_.end()) {
+    TensorRef t = moved->second.OnDevice();
+    moved_.erase(moved);
+    return t;
+  }
   const auto entry = kept_.find({current_, output});
   if (entry == kept_.end()) return nullptr;
   TensorRef t = std::move(entry->second);

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,13 +19,15 @@
 #include "absl/status/status.h"
 #include "analyzer/eager/engine/executor.h"
 #include "analyzer/eager/spans/call_recorder.h"
+#include "analyzer/eager/spans/host_copies.h"
 #include "analyzer/run/second_run.h"
 
 namespace onnx_mem::eager {
 
 class SelectedCalls {
  public:
-  SelectedCalls(Machine& machine, const Lowered& lowered, const NodeRange& range);
+  // `host`: of a segment that moves something, null for all others.
+  SelectedCalls(Machine& machine, const Lowered& lowered, const NodeRange& range, std::shared_ptr<HostCall> host);
 
   // Both runs.
   void BeginNode(int32_t node);
@@ -49,13 +52,15 @@ class SelectedCalls {
   using Place = std::tuple<int32_t, std::string, int32_t>;
   Place PlaceOf(std::string_view op);
   bool KeepsByName(std::string_view op) const;
-  bool Keeps(int32_t call, int output) const;
+  // Among `wanted`, by either of its names.
+  using WantedCalls = absl::flat_hash_map<CallId, const KeptCall*>;
+  bool Names(const WantedCalls& wanted, int32_t call, int output) const;
 
   Machine& m_;
   const Lowered& lowered_;
   const NodeRange& range_;
   CallRecorder calls_;
-  absl::flat_hash_map<CallId, const KeptCall*> wanted_;
+  WantedCalls wanted_, wanted_on_host_;
   std::vector<bool> kept_by_name_;  // by call
   bool again_ = false;
   int32_t node_ = -1;
@@ -64,6 +69,8 @@ class SelectedCalls {
   int32_t current_ = -1;
   std::vector<CallState> states_;
   std::map<std::pair<int32_t, int>, TensorRef> kept_;  // by call and output
+  std::map<std::pair<int32_t, int>, MovedTensor> moved_;
+  std::shared_ptr<HostCall> host_;
 };
 
 }  // namespace onnx_mem::eager

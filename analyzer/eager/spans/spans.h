@@ -13,9 +13,10 @@ namespace onnx_mem::eager {
 // they run, each with what the one before it left in `order`.
 std::shared_ptr<SpanHook> HookOf(Executor& executor, const NodeRange& range, std::shared_ptr<OffloadOrder>& order);
 
-std::shared_ptr<SpanHook> MakeCheckpoint(Executor& executor, const NodeRange& range);
+std::shared_ptr<SpanHook> MakeCheckpoint(Executor& executor, const NodeRange& range,
+                                         std::shared_ptr<OffloadOrder> order);
 std::shared_ptr<SpanHook> MakeReentrant(Executor& executor, const NodeRange& range);
-std::shared_ptr<SpanHook> MakeOffload(Executor& executor, Offload mode, std::shared_ptr<OffloadOrder>& order);
+std::shared_ptr<SpanHook> MakeOffload(Executor& executor, Offload mode, std::shared_ptr<OffloadOrder> order);
 std::shared_ptr<SpanHook> MakeFunction(Executor& executor, const UserFunction& function);
 
 }  // namespace onnx_mem::eager

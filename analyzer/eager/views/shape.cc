@@ -110,7 +110,7 @@ TensorRef Cat(Machine& m, const std::vector<TensorRef>& tensors, size_t axis, DT
   node.Formula([sizes, axis](Backward& b) {
     for (size_t i = 0; i < sizes.size(); ++i) {
       if (!b.needs(i)) continue;
-      b.result(i, SliceView(b.m, b.grad(), static_cast<int64_t>(axis), 0, sizes[i], 1));
+      b.result(i, SliceView(b.m, b.grad(), static_cast<int64_t>(axis), sizes[i], 1));
     }
   });
   return y;

@@ -44,7 +44,7 @@ void EnactSlice(Machine& m, const Call& call, Outputs& out) {
     const int64_t count = call.output_dims()[axis];
     const int64_t step = i < steps.size() ? steps[i] : 1;
     if (count == t->dims[axis] && step == 1) continue;  // x[:] of everything makes no slice
-    t = SliceView(m, t, axes[i], starts[i], count, step);
+    t = SliceView(m, t, axes[i], count, step);
   }
   out[0] = t == call.input(0) ? Alias(m, t) : t;
 }
@@ -88,11 +88,7 @@ void EnactAsStrided(Machine& m, const Call& call, Outputs& out) {
   const Dims& dims = call.output_dims();
   const Dims strides = ToDims(IntsAttribute(call.node, "strides"));
   if (strides.size() != dims.size()) return;
-  NodeRef node = m.MakeNode("AsStridedBackward0", {x});
-  out[0] = m.Alias(x, dims, strides);
-  KnowAsView(m, x, out[0]);
-  node.Output(out[0]);
-  node.Formula([dims = x->dims](Backward& b) { b.result(0, b.m.New("new_zeros", dims, b.grad()->dtype)); });
+  out[0] = PartView(m, x, dims, strides, "AsStridedBackward0", "new_zeros");
 }
 
 // Tensor.requires_grad_(): a leaf from here on, whose gradient stays.
@@ -144,13 +140,9 @@ void EnactDetach(Machine& m, const Call& call, Outputs& out) {
 // The diagonal of the last two dimensions.
 void EnactDiagonal(Machine& m, const Call& call, Outputs& out) {
   const TensorRef& x = call.input(0);
-  NodeRef node = m.MakeNode("DiagonalBackward0", {x});
   Dims strides(x->strides.begin(), x->strides.end() - 2);
   strides.push_back(x->strides[x->strides.size() - 2] + x->strides.back());
-  out[0] = m.Alias(x, call.output_dims(), strides);
-  KnowAsView(m, x, out[0]);
-  node.Output(out[0]);
-  node.Formula([dims = x->dims](Backward& b) { b.result(0, b.m.New("diagonal_backward", dims, b.grad()->dtype)); });
+  out[0] = PartView(m, x, call.output_dims(), strides, "DiagonalBackward0", "diagonal_backward");
 }
 
 // Tensor.unfold: windows along an axis, their elements in a new last dimension.
@@ -159,14 +151,10 @@ void EnactUnfold(Machine& m, const Call& call, Outputs& out) {
   const Dims& dims = call.output_dims();
   const auto axis = static_cast<size_t>(IntAttribute(call.node, "axis", 0));
   const int64_t windows = dims[axis], step = windows > 1 ? Quotient(x->dims[axis] - dims.back(), windows - 1) : 1;
-  NodeRef node = m.MakeNode("UnfoldBackward0", {x});
   Dims strides = x->strides;
   strides.push_back(strides[axis]);
   strides[axis] *= step;
-  out[0] = m.Alias(x, dims, strides);
-  KnowAsView(m, x, out[0]);
-  node.Output(out[0]);
-  node.Formula([dims = x->dims](Backward& b) { b.result(0, b.m.New("unfold_backward", dims, b.grad()->dtype)); });
+  out[0] = PartView(m, x, dims, strides, "UnfoldBackward0", "unfold_backward");
 }
 
 // The same bytes read as another type, without a gradient.

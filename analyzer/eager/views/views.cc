@@ -123,28 +123,28 @@ TensorRef CloneAs(Machine& m, const TensorRef& t, const Dims& strides) {
 
 TensorRef Contiguous(Machine& m, const TensorRef& t) { return IsContiguous(*t) ? t : Clone(m, t, /*contiguous=*/true); }
 
-TensorRef SliceView(Machine& m, const TensorRef& t, int64_t axis, int64_t /*start*/, int64_t count, int64_t step) {
-  NodeRef node = m.MakeNode("SliceBackward0", {t});
-  Dims dims = t->dims, strides = t->strides;
-  dims[static_cast<size_t>(axis)] = count;
-  strides[static_cast<size_t>(axis)] *= step;
+TensorRef PartView(Machine& m, const TensorRef& t, const Dims& dims, const Dims& strides, std::string_view node,
+                   std::string_view backward) {
+  NodeRef made = m.MakeNode(node, {t});
   TensorRef view = m.Alias(t, dims, strides);
   KnowAsView(m, t, view);
-  node.Output(view);
-  node.Formula([meta = t->dims](Backward& b) { b.result(0, b.m.New("slice_backward", meta, b.grad()->dtype)); });
+  made.Output(view);
+  made.Formula([backward, whole = t->dims](Backward& b) { b.result(0, b.m.New(backward, whole, b.grad()->dtype)); });
   return view;
 }
 
+TensorRef SliceView(Machine& m, const TensorRef& t, int64_t axis, int64_t count, int64_t step) {
+  Dims dims = t->dims, strides = t->strides;
+  dims[static_cast<size_t>(axis)] = count;
+  strides[static_cast<size_t>(axis)] *= step;
+  return PartView(m, t, dims, strides, "SliceBackward0", "slice_backward");
+}
+
 TensorRef SelectView(Machine& m, const TensorRef& t, int64_t axis) {
-  NodeRef node = m.MakeNode("SelectBackward0", {t});
   Dims dims = t->dims, strides = t->strides;
   dims.erase(dims.begin() + axis);
   strides.erase(strides.begin() + axis);
-  TensorRef view = m.Alias(t, dims, strides);
-  KnowAsView(m, t, view);
-  node.Output(view);
-  node.Formula([meta = t->dims](Backward& b) { b.result(0, b.m.New("select_backward", meta, b.grad()->dtype)); });
-  return view;
+  return PartView(m, t, dims, strides, "SelectBackward0", "select_backward");
 }
 
 }  // namespace onnx_mem::eager

@@ -27,8 +27,11 @@ TensorRef Clone(Machine& m, const TensorRef& t, bool contiguous);
 TensorRef CloneAs(Machine& m, const TensorRef& t, const Dims& strides);
 // at::real: a view of a complex tensor, the very same tensor where it is real.
 TensorRef RealPart(Machine& m, const TensorRef& t);
+// A view of some of the elements, for which backward runs `backward`: a tensor like the whole `t`, written in part.
+TensorRef PartView(Machine& m, const TensorRef& t, const Dims& dims, const Dims& strides, std::string_view node,
+                   std::string_view backward);
 // One dimension: elements start, start+step, ... (count of them).
-TensorRef SliceView(Machine& m, const TensorRef& t, int64_t axis, int64_t start, int64_t count, int64_t step);
+TensorRef SliceView(Machine& m, const TensorRef& t, int64_t axis, int64_t count, int64_t step);
 // Tensor.repeat to shape `dims`: a copy.
 TensorRef Repeat(Machine& m, const TensorRef& x, const Dims& dims);
 TensorRef SelectView(Machine& m, const TensorRef& t, int64_t axis);

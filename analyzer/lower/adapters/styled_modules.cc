@@ -1,6 +1,5 @@
 #include "analyzer/lower/adapters/styled_modules.h"
 
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -9,6 +8,7 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/module_path.h"
 #include "analyzer/graph/name_pattern.h"
+#include "analyzer/order/stable_sort.h"
 
 namespace onnx_mem {
 
@@ -18,7 +18,7 @@ absl::Status CannotSplit(std::string message) {
 }
 
 void SortModules(std::vector<StyledModule>& modules) {
-  std::stable_sort(modules.begin(), modules.end(), [](const StyledModule& a, const StyledModule& b) {
+  StableSort(modules, [](const StyledModule& a, const StyledModule& b) {
     return a.first != b.first ? a.first < b.first : a.path.size() < b.path.size();
   });
 }

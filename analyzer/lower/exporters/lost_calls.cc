@@ -26,6 +26,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "analyzer/exported/exporter_metadata.h"
+#include "analyzer/exported/source_trace.h"
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/facts/parameters.h"
 #include "analyzer/lower/operators/site.h"
@@ -129,21 +130,27 @@ TensorIds UnnamedReads(const Lowering& lowering, const ProgramCall& call) {
 struct Copying {
   std::string_view aten;
   std::string_view framework;
+  char sign = 0;  // of the expression that calls it
 };
-constexpr auto kCopying = std::to_array<Copying>({{"add", "add_scalar"},
+constexpr auto kCopying = std::to_array<Copying>({{"add", "add_scalar", '+'},
                                                   {"cat", "clone"},
                                                   {"clone", "contiguous"},
                                                   {"constant_pad_nd", "clone"},
-                                                  {"div", "mul_scalar"},
-                                                  {"mul", "mul_scalar"},
+                                                  {"div", "mul_scalar", '/'},
+                                                  {"mul", "mul_scalar", '*'},
                                                   {"pad", "clone"},
                                                   {"repeat", "clone"},
-                                                  {"sub", "add_scalar"}});
+                                                  {"sub", "add_scalar", '-'}});
 
 // Null for other operators.
 const Copying* CopyingOf(std::string_view aten) {
   const auto* row = std::find_if(kCopying.begin(), kCopying.end(), [&](const Copying& c) { return c.aten == aten; });
   return row != kCopying.end() ? row : nullptr;
+}
+
+// return torch.sin(1.0 * x): whether the line of `reader` calls it, and no longer that of what made its operand.
+bool StandsWithReader(const Copying& row, const FrameworkNode& reader) {
+  return row.sign != 0 && InnermostLineOf(reader).find(row.sign) != std::string_view::npos;
 }
 
 // Calls that a BatchNorm behind them was folded into: their nodes have its name, and nothing is lost.
@@ -189,6 +196,7 @@ class LostCalls {
   Draft& draft_;
   std::set<std::string> known_;
   std::map<std::string, TensorId> restored_;
+  std::set<TensorId> copied_;
 };
 
 TensorId LostCalls::Add(const std::string& name, TensorId like, FrameworkNode node, const FrameworkNode& place,
@@ -214,7 +222,7 @@ TensorId LostCalls::Again(const std::string& name, TensorId result, const Progra
   const Copying* row = CopyingOf(aten);
   const bool joins_one = aten == "cat";
   if (!given && AtenOperatorOf(made) == aten && !joins_one) {  // an equal call had run
-    if (row != nullptr && row->framework != "contiguous") return result;
+    if (row != nullptr && row->framework.ends_with("_scalar")) return result;
     const Rank rank = draft_.rank(reader.nodes.front());
     if (made.outputs.size() != 1) return result;
     return Add(name, result, made, draft_.node(reader.nodes.front()), {rank.source, rank.place - 1});
@@ -226,9 +234,13 @@ TensorId LostCalls::Again(const std::string& name, TensorId result, const Progra
   const bool is_view = given || IsView(made.op);
   if (node.op == "contiguous" && !is_view && !lowering_.run.training)
     node.attributes[std::string(kMaybeCopied)] = int64_t{1};
-  Rank rank = draft_.rank(joins_one ? reader.nodes.front() : maker);
-  if (given || joins_one) --rank.place;
-  return Add(name, result, std::move(node), joins_one ? draft_.node(reader.nodes.front()) : made, rank);
+  const NodeId first = reader.nodes.front();
+  // Of two calls that copied the same, the second ran later: what made its operand ran again, too.
+  const bool again = !copied_.insert(result).second;
+  const bool with_reader = joins_one || again || StandsWithReader(*row, draft_.node(first));
+  Rank rank = draft_.rank(with_reader ? first : maker);
+  if (given || with_reader) --rank.place;
+  return Add(name, result, std::move(node), with_reader ? draft_.node(first) : made, rank);
 }
 
 void LostCalls::Restore(const ProgramCall& call) {

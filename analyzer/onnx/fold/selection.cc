@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "analyzer/onnx/fold/fold.h"
+#include "analyzer/order/stable_sort.h"
 
 namespace onnx_mem::fold {
 namespace {
@@ -85,7 +86,7 @@ std::vector<int64_t> DistinctPositions(const std::vector<T>& data, bool sorted) 
   std::vector<int64_t> order(data.size());
   std::iota(order.begin(), order.end(), 0);
   const auto at = [&data](int64_t i) -> const T& { return data[static_cast<size_t>(i)]; };
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return at(a) < at(b); });
+  StableSort(order, [&](int64_t a, int64_t b) { return at(a) < at(b); });
   order.erase(std::unique(order.begin(), order.end(), [&](int64_t a, int64_t b) { return at(a) == at(b); }),
               order.end());
   if (!sorted) std::sort(order.begin(), order.end());
@@ -141,8 +142,7 @@ std::vector<int64_t> BestPositions(const std::vector<T>& data, const AxisSplit& 
         return data[static_cast<size_t>((outer * split.length + i) * split.inner + inner)];
       };
       std::iota(order.begin(), order.end(), 0);
-      std::stable_sort(order.begin(), order.end(),
-                       [&](int64_t a, int64_t b) { return largest ? at(b) < at(a) : at(a) < at(b); });
+      StableSort(order, [&](int64_t a, int64_t b) { return largest ? at(b) < at(a) : at(a) < at(b); });
       for (int64_t i = 0; i < k; ++i) {
         positions[static_cast<size_t>((outer * k + i) * split.inner + inner)] = order[static_cast<size_t>(i)];
       }

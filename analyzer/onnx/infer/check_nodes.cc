@@ -53,11 +53,6 @@ bool IsKnownDomain(const std::string& domain) {
   return domain.empty() || domain == "ai.onnx" || domain == "ai.onnx.ml" || domain == "com.microsoft";
 }
 
-std::string Named(const onnx::NodeProto& node, int index) {
-  if (!node.name().empty()) return absl::StrCat("node '", node.name(), "' (", node.op_type(), ")");
-  return absl::StrCat("node #", index, " (", node.op_type(), ")");
-}
-
 const RangeRow* RangeOf(const onnx::NodeProto& node, std::string_view attribute) {
   for (const RangeRow& row : kRanges) {
     if (row.attribute == attribute && (row.op.empty() || row.op == node.op_type())) return &row;
@@ -162,7 +157,7 @@ absl::Status CheckGraph(const onnx::GraphProto& graph, OperatorTable& operators)
     const std::string fault = missing.empty() ? Fault(node, schema) : missing;
     if (!fault.empty()) {
       return ErrorStatus(absl::StatusCode::kInvalidArgument, missing.empty() ? Code::kBadModel : Code::kBadShape,
-                         absl::StrCat(Named(node, i), ": ", fault));
+                         absl::StrCat(NameInGraph(node, i), ": ", fault));
     }
     for (const Proto& attribute : node.attribute()) {
       if (attribute.has_g()) RETURN_IF_ERROR(CheckGraph(attribute.g(), operators));
@@ -173,6 +168,11 @@ absl::Status CheckGraph(const onnx::GraphProto& graph, OperatorTable& operators)
 }
 
 }  // namespace
+
+std::string NameInGraph(const onnx::NodeProto& node, int index) {
+  if (!node.name().empty()) return absl::StrCat("node '", node.name(), "' (", node.op_type(), ")");
+  return absl::StrCat("node #", index, " (", node.op_type(), ")");
+}
 
 absl::Status CheckNodes(const onnx::ModelProto& model) {
   OperatorTable operators(model);

@@ -3,6 +3,8 @@
 #ifndef ONNX_MEM_ANALYZER_ONNX_INFER_CHECK_NODES_H_
 #define ONNX_MEM_ANALYZER_ONNX_INFER_CHECK_NODES_H_
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "onnx/onnx_pb.h"
 
@@ -13,6 +15,9 @@ namespace onnx_mem {
 // counts in attributes are ones that an operator can have. Errors: bad-model with the node; bad-shape
 // where an input is missing.
 absl::Status CheckNodes(const onnx::ModelProto& model);
+
+// "node '/conv1/Conv' (Conv)"; one without a name is "node #3 (Conv)", by its place in the graph.
+std::string NameInGraph(const onnx::NodeProto& node, int index);
 
 }  // namespace onnx_mem
 

@@ -12,21 +12,17 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/onnx/infer/check_nodes.h"
 #include "onnx/onnx_pb.h"
 
 namespace onnx_mem {
 namespace {
 
 using Name = std::string_view;
-using Names = absl::flat_hash_set<Name>;
+using NameSet = absl::flat_hash_set<Name>;
 
 absl::Status BadOrder(const std::string& what) {
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadModel, what);
-}
-
-std::string Describe(const onnx::NodeProto& node, int index) {
-  if (!node.name().empty()) return absl::StrCat("node '", node.name(), "' (", node.op_type(), ")");
-  return absl::StrCat("node #", index, " (", node.op_type(), ")");
 }
 
 // One graph within its outer ones: what it defines itself, and which nodes make what.
@@ -38,7 +34,7 @@ class OrderedScope {
 
  private:
   absl::Status Define();
-  void FreeReads(const onnx::GraphProto& body, Names defined, std::vector<Name>& reads) const;
+  void FreeReads(const onnx::GraphProto& body, NameSet defined, std::vector<Name>& reads) const;
   std::vector<Name> ReadsOf(const onnx::NodeProto& node) const;
   absl::StatusOr<bool> OrderBodies(onnx::NodeProto& node) const;
   bool Knows(Name name) const {
@@ -50,7 +46,7 @@ class OrderedScope {
 
   onnx::GraphProto& graph_;
   const OrderedScope* outer_;
-  Names given_;                           // inputs and initializers
+  NameSet given_;                         // inputs and initializers
   absl::flat_hash_map<Name, int> maker_;  // node that makes a value
 };
 
@@ -64,7 +60,7 @@ absl::Status OrderedScope::Define() {
       if (output.empty()) continue;
       if (given_.contains(output) || !maker_.emplace(output, i).second) {
         return BadOrder(
-            absl::StrCat("value '", output, "' is made twice, the second time by ", Describe(graph_.node(i), i)));
+            absl::StrCat("value '", output, "' is made twice, the second time by ", NameInGraph(graph_.node(i), i)));
       }
     }
   }
@@ -72,7 +68,7 @@ absl::Status OrderedScope::Define() {
 }
 
 // Values that `body` takes from the graphs around it.
-void OrderedScope::FreeReads(const onnx::GraphProto& body, Names defined, std::vector<Name>& reads) const {
+void OrderedScope::FreeReads(const onnx::GraphProto& body, NameSet defined, std::vector<Name>& reads) const {
   for (const auto& input : body.input()) defined.insert(input.name());
   for (const auto& tensor : body.initializer()) defined.insert(tensor.name());
   for (const auto& tensor : body.sparse_initializer()) defined.insert(tensor.values().name());
@@ -131,7 +127,7 @@ absl::StatusOr<bool> OrderedScope::Order() {
         needs[i].push_back(it->second);
         sorted &= it->second < i;
       } else if (!Knows(read)) {
-        return BadOrder(absl::StrCat(Describe(node, i), " reads '", std::string(read), "', which nothing makes"));
+        return BadOrder(absl::StrCat(NameInGraph(node, i), " reads '", std::string(read), "', which nothing makes"));
       }
     }
     ASSIGN_OR_RETURN(const bool body_changed, OrderBodies(node));
@@ -170,7 +166,7 @@ absl::StatusOr<std::vector<int>> OrderedScope::Sort(const Needs& needs) const {
   for (size_t i = 0; i < waiting.size(); ++i) {
     if (waiting[i] > 0) {
       return BadOrder(absl::StrCat("the graph has a cycle through ",
-                                   Describe(graph_.node(static_cast<int>(i)), static_cast<int>(i))));
+                                   NameInGraph(graph_.node(static_cast<int>(i)), static_cast<int>(i))));
     }
   }
   return order;

@@ -1,9 +1,8 @@
 #include "analyzer/onnx/rebatch/wishes.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/order/stable_sort.h"
 
 namespace onnx_mem {
 
@@ -73,7 +72,7 @@ absl::Status Wishes::AskMaker(int node, int output, const Traces& wanted, int re
   for (const SizeWish& wish : ruling.wishes) RETURN_IF_ERROR(Wish(proto.input(wish.input), wish.dims, node, ones));
   if (ruling.alternatives.empty()) return absl::OkStatus();
   // What was computed is likelier to hold the batch than a constant beside it.
-  std::stable_sort(ruling.alternatives.begin(), ruling.alternatives.end(), [&](const SizeWish& a, const SizeWish& b) {
+  StableSort(ruling.alternatives, [&](const SizeWish& a, const SizeWish& b) {
     return IsComputed(proto.input(a.input)) > IsComputed(proto.input(b.input));
   });
   for (const SizeWish& wish : ruling.alternatives) {

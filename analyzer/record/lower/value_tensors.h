@@ -44,7 +44,7 @@ class ValueTensors {
   absl::StatusOr<Dims> StridesOf(const ValueType& type) const;
 
   // The node after which the last reference to the tensor is dropped; -1: none yet.
-  int32_t& release(TensorId id) { return releases_[static_cast<size_t>(id.value())]; }
+  int32_t& release(TensorId id) { return releases_[id.index()]; }
 
   // What the caller holds, an output or a cache in one, is there to the end. Writes Lowered::releases.
   void Finish();

@@ -45,7 +45,7 @@ def apply(model, plan, export_wrapper="", settings=None):
     _check_units(model, planned)
     _check_settings(settings or {})
     for entry, names in entries:
-        if not entry.get("offload"):
+        if not _moves_all(entry):
             _keep_input(names[0], known[names[0]])
     for module, (kind, value) in planned.items():
         _put(module, kind, value)
@@ -105,20 +105,32 @@ def _calls_of(block, text):
 
 
 def _spelled_out(entry):
-    """An entry with all names in full. Kept calls by block are those of the whole plan: each entry takes what is of its
-    own modules."""
+    """An entry with all names in full."""
     modules = [name for text in entry["modules"] for name in _names_of(text)]
-    keep = entry.get("keep")
-    if not isinstance(keep, dict):
-        return {**entry, "modules": modules}
-    calls = {call: outputs for call, outputs in keep.items() if not isinstance(outputs, str)}
-    for blocks, text in keep.items():
+    entry = {**entry, "modules": modules}
+    if isinstance(entry.get("keep"), dict):
+        entry["keep"] = _spelled_out_calls(entry["keep"], modules)
+    if isinstance(entry.get("offload"), dict):
+        entry["offload"] = {**entry["offload"],
+                            "calls": _spelled_out_calls(entry["offload"].get("calls", {}), modules)}
+    return entry
+
+
+def _spelled_out_calls(table, modules):
+    """{call: outputs}. Calls by block are those of the whole plan: taken is what is of `modules`."""
+    calls = {call: outputs for call, outputs in table.items() if not isinstance(outputs, str)}
+    for blocks, text in table.items():
         if isinstance(text, str):
             own = [name for each in blocks.split() for name in _names_of(each) if name in modules]
             for block in own:
                 for word in text.split():
                     calls.update(_calls_of(block, word))
-    return {**entry, "modules": modules, "keep": calls}
+    return calls
+
+
+def _moves_all(entry):
+    """What the modules save moves to the host, and nothing runs again."""
+    return isinstance(entry.get("offload"), str)
 
 
 def _resolved(model, plan, export_wrapper):
@@ -199,10 +211,10 @@ def _assigned(known, entries):
         planned[module] = (kind, value)
 
     for entry, names in entries:
-        value = {"modules": names, "keep": _own_calls(entry, names),
+        value = {"modules": names, "keep": _own_calls(entry, names), "host": _own_host(entry),
                  "preserve_rng_state": bool(entry.get("preserve_rng_state", True))}
         modules = [known[name] for name in names]
-        if entry.get("offload"):
+        if _moves_all(entry):
             if len(names) > 1:
                 raise ValueError(f"{', '.join(names)}: modules go to the host one by one")
             put(names[0], modules[0], "offload", {"modules": names, "offload": entry["offload"]})
@@ -431,6 +443,7 @@ class _Joined:
 
     def __init__(self, chain):
         self.chain, self.calls, self.first = chain, [], None    # calls: of all but the first
+        self.host = None    # where its arguments wait on the host
         self.hooks, self.marks = None, {}    # of checkpoint, and what it sets on them while they are in place
 
     def next(self):
@@ -443,7 +456,8 @@ class _Joined:
         result = inner(self.chain[0], *args, **kwargs)
         for module, (flat, spec) in zip(self.chain[1:], self.calls):
             results = tree_leaves(result)
-            flat = [results[t.result] if isinstance(t, _Handed) else t for t in flat]
+            flat = [results[t.result] if isinstance(t, _Handed) else t.tensor() if isinstance(t, _MovedInput) else t
+                    for t in flat]
             args, kwargs = tree_unflatten(flat, spec)
             del result, results, flat
             result = type(module)._onnx_mem_base.forward(module, *args, **kwargs)
@@ -467,7 +481,7 @@ class _Joined:
     def taken(self, t):
         handed = getattr(t, _HANDED, None) if isinstance(t, torch.Tensor) else None
         if handed is None or handed[0] is not self:
-            return t
+            return t if self.host is None else self.host.moved_input(t, first_run=False)
         delattr(t, _HANDED)
         return _Handed(handed[1])
 
@@ -485,7 +499,7 @@ def _run_offloaded(self, inner, args, kwargs):
     # A compiler plans the whole step's saved tensors itself: there they stay on the device.
     if _as_it_is() or torch.compiler.is_compiling():
         return inner(self, *args, **kwargs)
-    call = _Offloaded(self, getattr(self, _SEGMENT)["offload"], [*args, *kwargs.values()])
+    call = _Offloaded([self], getattr(self, _SEGMENT)["offload"], [*args, *kwargs.values()])
     with torch.autograd.graph.saved_tensors_hooks(call.pack, _unpack):
         result = inner(self, *args, **kwargs)
     call.end_forward()
@@ -513,10 +527,29 @@ def _checkpointed(run, modules, segment, args, kwargs, joined=None):
     first, second = make(modules, segment, keep, [*args, *kwargs.values()])
     if joined is not None:
         joined.first, first.now = first, modules[:1]
+    moves = segment["host"] is not None and segment["host"]["inputs"]
+    if moves:    # checkpoint holds the arguments for the second run
+        run, args, kwargs = _with_moved(run, second.call["host"], args, kwargs)
+        if joined is not None:
+            joined.host = second.call["host"]
     result = torch.utils.checkpoint.checkpoint(run, *args, **options, **kwargs, context_fn=lambda: (first, second))
     if joined is None:
         first.finish()
     return result
+
+
+def _with_moved(run, host, args, kwargs):
+    """`run` and its arguments, of which tensors with a gradient wait on the host from its first run on."""
+    flat, spec = tree_flatten((args, kwargs))
+    flat = [host.moved_input(t) for t in flat]
+    args, kwargs = tree_unflatten(flat, spec)
+
+    def run_with_tensors(*args, **kwargs):
+        flat, spec = tree_flatten((args, kwargs))
+        args, kwargs = tree_unflatten([t.tensor() if isinstance(t, _MovedInput) else t for t in flat], spec)
+        del flat
+        return run(*args, **kwargs)
+    return run_with_tensors, args, kwargs
 
 
 def _unshared(value):
@@ -662,13 +695,32 @@ _FOUND = weakref.WeakKeyDictionary()    # by a segment's first module: {a first 
 
 
 def _own_calls(entry, names):
-    """What an entry keeps: a list of operators' names as it is; of calls, {(index of the module, path below it,
-    operator, how many before it): outputs}, so that no name of this model is in it."""
-    keep = entry.get("keep") or []
-    if not isinstance(keep, dict) and "skip" not in entry:
+    """What an entry keeps, on the device or the host: a list of operators' names as it is; of calls, {(index of the
+    module, path below it, operator, how many before it): outputs}, so that no name of this model is in it."""
+    keep, host = entry.get("keep") or [], _own_host(entry)
+    if not isinstance(keep, dict) and "skip" not in entry and host is None:
         return list(keep)
+    calls = _calls_within(entry, dict(keep))
+    for key, outputs in host["calls"].items() if host else ():
+        if key in calls and (not outputs or not calls[key] or set(outputs) & set(calls[key])):
+            raise ValueError(f"the plan keeps {key[2]}#{key[3]} of {names[max(key[0], 0)]!r} both on the device and on "
+                             "the host")
+        calls[key] = [*calls.get(key, ()), *outputs]
+    return calls
+
+
+def _own_host(entry):
+    """Which of the kept calls and of the segment's inputs wait on the host; None: none do."""
+    offload = entry.get("offload")
+    if not isinstance(offload, dict):
+        return None
+    return {"when": offload.get("when", "overlapped"), "inputs": bool(offload.get("inputs")),
+            "calls": _calls_within(entry, offload.get("calls", {}))}
+
+
+def _calls_within(entry, names):
     calls = {}
-    for text, outputs in dict(keep).items():
+    for text, outputs in names.items():
         path, _, call = text.rpartition(":")
         op, _, nth = (call if "#" in call or not path else call + "#0").rpartition("#")
         if not (op and nth.isdigit()):
@@ -694,12 +746,16 @@ def _place_in(modules, path, text):
 
 def _call_contexts(modules, segment, keep, inputs):
     call = _new_call(segment["modules"][0])
-    first = _First(modules, _FirstRun(modules, segment, inputs), _FirstCalls(modules, keep, call))
+    host = segment["host"]
+    if host is not None:
+        call["host"] = _HostCall(modules, host["when"])
+    first = _First(modules, _FirstRun(modules, segment, inputs),
+                   _FirstCalls(modules, keep, call, host["calls"] if host else {}))
     return first, _SecondCalls(call)
 
 
 def _new_call(name):
-    return {"kept": {}, "ops": [], "casts": [], "again": None, "states": {}, "name": name}
+    return {"kept": {}, "ops": [], "casts": [], "again": None, "states": {}, "name": name, "host": None}
 
 
 @functools.lru_cache(None)
@@ -794,9 +850,10 @@ class _Shape:
 class _FirstCalls(TorchDispatchMode):
     """The first run of a segment: holds what is kept, and learns what the second run can skip."""
 
-    def __init__(self, modules, keep, call):
+    def __init__(self, modules, keep, call, on_host=()):
         super().__init__()
-        self.modules, self.keep, self.call = modules, keep, call
+        self.modules, self.keep, self.call, self.on_host = modules, keep, call, on_host
+        self.moved = {}    # storages that wait on the host: the name of the call that made each
         self.counts, self.found, self.hooks = {}, set(), []
         self.storages, self.reads, self.touches, self.views, self.results = {}, [], [], [], []
         self.made, self.kept_storages, self.saved = {}, set(), set()    # made: by which call
@@ -850,7 +907,7 @@ class _FirstCalls(TorchDispatchMode):
             self.call["casts"].append((weakref.ref(cast[0]), cast[1], index))
         tensors = _given_to(args, kwargs)
         device = tensors[0].device if tensors else torch.device("cpu")
-        keep = self.kept_outputs(op, device)
+        keep, moved = self.kept_outputs(op, device)
         reads = {self.storage(t) for t in tensors}
         if _draws_numbers(func):
             self.call["states"][index] = device, _state_of(device)
@@ -858,6 +915,7 @@ class _FirstCalls(TorchDispatchMode):
         flat, spec = _flat(out)
         given = {self.storage(t) for t in flat if isinstance(t, torch.Tensor)}
         writes = {self.storage(t) for t in _written(func, args, kwargs)}
+        self.check_not_moved(writes, op)
         self.made.update(dict.fromkeys(given - reads, index))
         self.reads.append(reads)
         self.touches.append((given - reads) | writes)
@@ -866,10 +924,15 @@ class _FirstCalls(TorchDispatchMode):
         self.results.append([self.storage(t) if isinstance(t, torch.Tensor) else None for t in flat])
         for i, t in enumerate(flat):
             if isinstance(t, torch.Tensor) and keep is not None and (not keep or i in keep):
-                self.hold(t)
+                self.hold(t, op if moved is not None and (not moved or i in moved) else None)
         return out
 
-    def hold(self, t):
+    def check_not_moved(self, writes, op):
+        for storage in writes & self.moved.keys():
+            raise RuntimeError(f"{self.call['name']}: {op} writes over what {self.moved[storage]} made, which the plan "
+                               "moves to the host meanwhile: name that call under \"keep\" instead")
+
+    def hold(self, t, moved_of=None):
         """Keeps the storage of `t`, as the result of the call that made it; one from outside is there anyway."""
         storage = self.storage(t)
         maker = self.made.get(storage)
@@ -878,11 +941,14 @@ class _FirstCalls(TorchDispatchMode):
         self.kept_storages.add(storage)
         flat = self.call["kept"][maker][1]
         for i, result in enumerate(self.results[maker]):
-            if result == storage:
+            if result == storage and moved_of is not None and self.call["host"].moves(t):
+                self.moved[storage] = moved_of
+                flat[i] = _Packed(self.call["host"], self.call["host"].store(t), flat[i])
+            elif result == storage:
                 flat[i] = t.detach().as_strided(flat[i].size, flat[i].stride, flat[i].offset)
 
     def kept_outputs(self, op, device):
-        """None: the call is not kept."""
+        """(those that are kept, of them those that wait on the host); None: the call is not kept."""
         keys = []
         for place in (self.places.get(self.stack[-1], (0, "")), (-1, "")):
             nth = self.counts.setdefault((*place, op), 0)
@@ -891,7 +957,7 @@ class _FirstCalls(TorchDispatchMode):
             keys += [(*place, name, nth) for name in names]
         hit = next((key for key in keys if key in self.keep), None)
         self.found.add(hit)
-        return None if hit is None else self.keep[hit]
+        return (None, None) if hit is None else (self.keep[hit], self.on_host.get(hit) if self.on_host else None)
 
     def __exit__(self, *error):
         super().__exit__(*error)
@@ -904,6 +970,8 @@ class _FirstCalls(TorchDispatchMode):
 
     def finish(self):
         self.settle()
+        if self.call["host"] is not None:
+            self.call["host"].end_forward()
         self.places, self.storages, self.saved = {}, {}, set()
         self.saving = None    # its hooks hold this and the segment's input, until a garbage collection
 
@@ -917,7 +985,7 @@ class _FirstCalls(TorchDispatchMode):
             known[what] = again, frozenset(self.made[s] for s in self.kept_storages - kept)
         call["again"], not_kept = known[what]
         for index in call["again"]:    # of such a call some results may be kept
-            if index in not_kept or not any(isinstance(t, torch.Tensor) for t in call["kept"][index][1]):
+            if index in not_kept or not any(isinstance(t, (torch.Tensor, _Packed)) for t in call["kept"][index][1]):
                 del call["kept"][index]
         call["states"] = {index: state for index, state in call["states"].items() if index in call["again"]}
 
@@ -983,6 +1051,8 @@ class _SecondCalls(TorchDispatchMode):
         if self.call["again"] is None:
             raise RuntimeError(f"the segment that begins with {self.call['name']} has not run to its end: its modules "
                                "were not all called")
+        if self.call["host"] is not None:
+            self.call["host"].begin_second_run()
         self.order = iter([(i, op) for i, op in enumerate(self.call["ops"]) if op is not None])
         self.casts = list(self.call["casts"])
         return super().__enter__()
@@ -1019,13 +1089,13 @@ class _SecondCalls(TorchDispatchMode):
             raise RuntimeError(f"{call['name']}: what was kept for backward has been used; a segment with kept calls "
                                "can go backward once (retain_graph: restore(model) first)")
         spec, flat = call["kept"].pop(index)
-        return _together([t.bare() if isinstance(t, _Shape) else t for t in flat], spec)
+        return _together([t.bare() if isinstance(t, _Shape) else _on_device(t) for t in flat], spec)
 
     def with_kept(self, index, out):
         if index not in self.call["kept"]:
             return out
         spec, kept = self.call["kept"].pop(index)
-        flat = [k if isinstance(k, torch.Tensor) else t for t, k in zip(_flat(out)[0], kept)]
+        flat = [_on_device(k) if isinstance(k, (torch.Tensor, _Packed)) else t for t, k in zip(_flat(out)[0], kept)]
         return _together(flat, spec)
 
     def run(self, func, index, args, kwargs):
@@ -1209,6 +1279,7 @@ class _Stored:
 
     def __init__(self, t):
         self.device, self.at = _whole(t), t.device
+        self.version = self.device._version
         self.event, self.unused, self.aside = None, False, _moves_aside(t)
         self.host = torch.empty(self.device.shape, dtype=t.dtype, device="cpu", pin_memory=self.aside)
         if self.aside:
@@ -1221,6 +1292,9 @@ class _Stored:
             self.host.copy_(self.device)
 
     def leave_device(self):
+        if self.device is not None and self.device._version != self.version:
+            raise RuntimeError("a tensor that the plan moves to the host was written over while it was copied; leave "
+                               "the module that saved it, or was given it, out of the plan")
         # The memory may be used again behind this point of the compute stream.
         if self.event is not None:
             torch.cuda.current_stream(self.at).wait_event(self.event)
@@ -1266,20 +1340,27 @@ class _Gated:
 
 
 class _Packed:
-    """What autograd holds in place of a tensor."""
+    """What stands in place of a tensor that is moved. `t`: it, or its shape."""
 
     def __init__(self, call, stored, t):
         self.call, self.stored = call, stored
-        self.shape, self.stride, self.offset = t.shape, t.stride(), t.storage_offset()
+        self.shape, self.stride, self.offset = (
+            (t.size, t.stride, t.offset) if isinstance(t, _Shape) else (t.shape, t.stride(), t.storage_offset()))
+
+    def tensor(self):
+        self.call.begin_backward()
+        return self.stored.on_device().as_strided(self.shape, self.stride, self.offset)
 
 
-class _Offloaded:
-    """One call of a module whose saved tensors go to the host. What is "overlapped" leaves the device when the next
+class _Moving:
+    """One call of modules of which something moves to the host. What is "overlapped" leaves the device when the next
     such call has run, what is "waiting" when its own has, what is "held" when the next has that is not held; a "gate"
     moves nothing, and is a place for others to leave and to come back from."""
 
-    def __init__(self, module, mode, inputs):
-        own = [*module.parameters(), *module.buffers()]
+    returns_first_last = False    # backward reads first what was saved last
+
+    def __init__(self, modules, mode, inputs=()):
+        own = [t for module in modules for t in (*module.parameters(), *module.buffers())]
         # The model's inputs and masks: somebody else holds them.
         own += [t for t in _tensors(inputs) if t.grad_fn is None and not t.requires_grad]
         self.stay = {t.untyped_storage()._cdata for t in own}
@@ -1287,25 +1368,25 @@ class _Offloaded:
         self.before = lambda: None
         self.device = None
 
-    def pack(self, t):
-        if self.mode == "gate":
-            self.device = t.device
-            return _Gated(self, t)
+    def moves(self, t):
         plain = t.layout is torch.strided and not t.is_quantized and not t.is_conj() and not t.is_neg()
         if not plain or torch.utils._python_dispatch.is_traceable_wrapper_subclass(t):
-            return _Stays(t)
+            return False
         storage = t.untyped_storage()
         base = t._base if t._is_view() else t
-        if storage._cdata in self.stay or isinstance(base, torch.nn.Parameter) or storage.nbytes() < _LEAST_BYTES:
-            return _Stays(t)
-        key = storage._cdata, t._version, t.dtype
+        return not (storage._cdata in self.stay or isinstance(base, torch.nn.Parameter)
+                    or storage.nbytes() < _LEAST_BYTES)
+
+    def store(self, t):
+        """The one copy of the storage of `t` as it is now."""
+        key = t.untyped_storage()._cdata, t._version, t.dtype
         stored = self.known.get(key, lambda: None)()
         if stored is None:
             stored = _Stored(t)
             self.known[key] = weakref.ref(stored)
             self.stored.append(self.known[key])
             self.device = t.device
-        return _Packed(self, stored, t)
+        return stored
 
     def end_forward(self):
         self.known, self.stay = {}, set()
@@ -1337,14 +1418,67 @@ class _Offloaded:
             return
         self.returned = True
         for call in (self, *self.group_before()):    # while this backward runs, what is needed next comes back
-            for stored in filter(None, (ref() for ref in reversed(call.stored))):
+            call.begin_return()
+
+    def begin_return(self):
+        for ref in self.stored if self.returns_first_last else reversed(self.stored):
+            stored = ref()
+            if stored is not None:
                 stored.begin_return()
 
 
+class _Offloaded(_Moving):
+    """A module whose saved tensors go to the host."""
+
+    def pack(self, t):
+        if self.mode == "gate":
+            self.device = t.device
+            return _Gated(self, t)
+        return _Packed(self, self.store(t), t) if self.moves(t) else _Stays(t)
+
+
+class _HostCall(_Moving):
+    """A segment that runs again and of which kept calls, or what it is given, go to the host."""
+
+    returns_first_last = True    # the second run reads first what the first made first
+
+    def __init__(self, modules, mode):
+        super().__init__(modules, mode)
+        self.inputs = []
+
+    def moved_input(self, t, first_run=True):
+        if not (isinstance(t, torch.Tensor) and t.requires_grad and self.moves(t)):
+            return t
+        moved = _MovedInput(self, t, first_run)
+        self.inputs.append(weakref.ref(moved))
+        return moved
+
+    def begin_second_run(self):
+        self.begin_backward()
+        for moved in filter(None, (ref() for ref in self.inputs)):
+            moved.given = moved.packed.tensor().requires_grad_()
+
+
+class _MovedInput:
+    """An argument of a segment: in the first run the tensor, in the second its copy. `first_run`: the first run
+    takes it from here."""
+
+    def __init__(self, call, t, first_run):
+        self.given = t if first_run else None
+        self.packed = _Packed(call, call.store(t), t)
+
+    def tensor(self):
+        given, self.given = self.given, None
+        return given
+
+
+def _on_device(kept):
+    return kept.tensor() if isinstance(kept, _Packed) else kept
+
+
 def _unpack(packed):
-    if isinstance(packed, _Stays):
-        return packed.stored
-    packed.call.begin_backward()
+    if isinstance(packed, _Packed):
+        return packed.tensor()
     if isinstance(packed, _Gated):
-        return packed.stored
-    return packed.stored.on_device().as_strided(packed.shape, packed.stride, packed.offset)
+        packed.call.begin_backward()
+    return packed.stored

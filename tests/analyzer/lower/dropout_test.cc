@@ -562,5 +562,30 @@ TEST(TrainingForm, AnInferenceMultipliesWithNoNoise) {
   EXPECT_TRUE(Has(LowerText(text), "relu(z) -> y")) << LowerText(text);
 }
 
+// sin(30 * x) between two layers is an activation of the code's own; what is added up behind it is none.
+TEST(Dropout, MayStandBehindAnActivationThatIsWrittenOut) {
+  const auto possible = [](std::string_view next) {
+    onnx_mem::Run run;
+    run.dropout = 0.1;
+    run.dropout_everywhere = true;
+    return Dropouts(absl::StrReplaceAll(R"(
+    input x float32 2x4x8
+    weight a.weight float32 8x8
+    weight b.weight float32 8x8
+    weight c.weight float32 8x8
+    const w float32 scalar = 30
+    /a/MatMul = MatMul(x, a.weight) -> h float32 2x4x8
+    /Mul = Mul(h, w) -> m float32 2x4x8
+    /Sin = Sin(m) -> s float32 2x4x8
+    /b/MatMul = NEXT -> y float32 2x4x8
+    /c/MatMul = MatMul(y, c.weight) -> z float32 2x4x8
+    output z
+)",
+                                        {{"NEXT", absl::string_view(next.data(), next.size())}}),
+                    run);
+  };
+  EXPECT_EQ(possible("MatMul(s, b.weight)"), 1 + possible("Add(s, x)"));
+}
+
 }  // namespace
 }  // namespace onnx_mem

@@ -50,6 +50,26 @@ TEST(OpenFacts, ALayerWithAnAttentionToItselfMayHoldAnotherOne) {
   EXPECT_EQ(LoweredOf(unmasked).unread_parameter_bytes, 0) << "an encoder's";
 }
 
+// Exporters make calls one whose operand and paddings are equal: F.pad by nothing, before pools of several sizes.
+TEST(OpenFacts, EachReaderOfACopyThatPadsNothingMayHaveItsOwn) {
+  const auto bytes = [](std::string_view pads) {
+    return BytesOfMergedCopies(LoweredOf(absl::StrReplaceAll(R"(
+    input x float32 2x8x4x4
+    const pads int64 8 = PADS
+    /Pad = Pad(x, pads) -> p float32 2x8x4x4
+    /MaxPool = MaxPool(p) -> a float32 2x8x4x4 {kernel_shape: [1 1]}
+    /MaxPool_1 = MaxPool(p) -> b float32 2x8x2x2 {kernel_shape: [2 2], strides: [2 2]}
+    /MaxPool_2 = MaxPool(p) -> c float32 2x8x1x1 {kernel_shape: [4 4], strides: [4 4]}
+    output a
+    output b
+    output c
+)",
+                                                             {{"PADS", absl::string_view(pads.data(), pads.size())}})));
+  };
+  EXPECT_EQ(bytes("0 0 0 0 0 0 0 0"), 2 * (2 * 8 * 4 * 4 * 4));
+  EXPECT_EQ(bytes("0 0 1 0 0 0 -1 0"), 0) << "a value that code may well read three times";
+}
+
 // x * (1 + tanh(0.8 * (x + 0.04 * x^3))): the cube, the sum with one and the result of tanh are saved within, x is not.
 constexpr char kCurve[] = R"(
     input x float32 2x16
@@ -102,6 +122,28 @@ TEST(OpenFacts, ATableOfPositionsMayBeFixed) {
   ASSERT_TRUE(FreezeLooseTables(lowered));
   ASSERT_EQ(lowered.frozen.size(), 1);
   EXPECT_EQ(lowered.graph.tensors[*lowered.frozen.begin()].name, "positions.weight");
+}
+
+// nn.Embedding.from_pretrained freezes: features of items, which a layer brings down. What is joined with other rows
+// before a layer, or read by an activation, is learned.
+TEST(OpenFacts, ATableWhoseRowsLayersAloneReadMayBeFixed) {
+  const auto frozen = [](std::string_view middle) {
+    Lowered lowered = LoweredOf(absl::StrReplaceAll(R"(
+    input i int64 2
+    input j int64 2
+    weight items.weight float32 80x64
+    weight down.weight float32 8x64
+    /items/Gather = Gather(items.weight, i) -> a float32 2x64
+    /items_1/Gather = Gather(items.weight, j) -> b float32 2x64
+    /M = MIDDLE -> d float32 2x64
+    /down/Gemm = Gemm(d, down.weight) -> y float32 2x8 {transB: 1}
+    output y
+)",
+                                                    {{"MIDDLE", absl::string_view(middle.data(), middle.size())}}));
+    return FreezeLooseTables(lowered);
+  };
+  EXPECT_TRUE(frozen("Sub(a, b)"));
+  EXPECT_FALSE(frozen("Mul(a, b)"));
 }
 
 // The knots of a spline: a comparison gives no gradient, so they need not be trained, whatever else reads them.

@@ -64,6 +64,28 @@ TEST(LostCalls, TheProgramsResultHasTheNameOfTheLastCall) {
   EXPECT_TRUE(Has(with_result("logits"), "tanh(x) -> logits\n")) << "a name that its owner gave";
 }
 
+// for k in (1, 2): F.max_pool2d(F.pad(x, [0, 0]), k): of two equal copies one is left.
+TEST(LostCalls, AnEqualPadByNothingCopiesAgain) {
+  const std::string text = LowerText(R"(
+    input x float32 2x8x4x4
+    const pads int64 8 = 0 0 0 0 0 0 0 0
+    node_pad = Pad(x, pads) -> pad float32 2x8x4x4
+    @ namespace : Net/pad: aten.pad.default
+    @ pkg.torch.onnx.fx_node %pad : [num_users=1] = call_function[target=aten.pad.default](args = (%x, [0, 0, 0, 0]), kwargs = {})
+    node_one = MaxPool(pad) -> one float32 2x8x4x4 {kernel_shape: [1 1]}
+    @ namespace : Net/max_pool2d: aten.max_pool2d.default
+    @ pkg.torch.onnx.fx_node %max_pool2d : [num_users=1] = call_function[target=aten.max_pool2d.default](args = (%pad, [1, 1]), kwargs = {})
+    node_two = MaxPool(pad) -> two float32 2x8x2x2 {kernel_shape: [2 2], strides: [2 2]}
+    @ namespace : Net/max_pool2d_1: aten.max_pool2d.default
+    @ pkg.torch.onnx.fx_node %max_pool2d_1 : [num_users=1] = call_function[target=aten.max_pool2d.default](args = (%pad_1, [2, 2]), kwargs = {})
+    output one
+    output two
+  )");
+  EXPECT_TRUE(Has(text, "pad(x) -> pad\n")) << text;
+  EXPECT_TRUE(Has(text, "pad(x) -> pad_1\n")) << text;
+  EXPECT_TRUE(Has(text, "max_pool(pad_1) -> two")) << text;
+}
+
 TEST(LostCalls, AnEqualCallRunsAgain) {
   const std::string text = LowerText(R"(
     input x float32 2x8

@@ -107,6 +107,21 @@ RankLayout Fsdp(int64_t ranks, std::string units) {
   return layout;
 }
 
+// The steps of FSDP stand between the step's own: what waits for a move waits for that move.
+TEST(Fsdp, MovesKeepTheirWaits) {
+  Enacted e = TwoLayers();
+  e.program.steps[StepId(1)].link_bytes = 8;
+  e.program.steps[StepId(5)].waits_for = StepId(1);
+  const LocalStep local = SpreadOrDie(e, Fsdp(2, "[ab]"), /*accumulate=*/2);
+  int waits = 0;
+  for (const Step& step : local.program->steps) {
+    if (!step.waits_for.valid()) continue;
+    ++waits;
+    EXPECT_EQ(local.program->steps[step.waits_for].link_bytes, 8);
+  }
+  EXPECT_EQ(waits, 2);
+}
+
 // Shards of 16 bytes each: b.w has 3 rows, of which each rank has room for 2. Whole, both take 32.
 TEST(Fsdp, GathersEachUnitBeforeItRuns) {
   const LocalStep local = SpreadOrDie(TwoLayers(), Fsdp(2, "[ab]"));

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "analyzer/run/host_calls.h"
 #include "analyzer/run/second_run.h"
 #include "planner/calls/block_runs.h"
 #include "planner/measure/accountant.h"
@@ -32,6 +33,22 @@ TEST(OptionsOf, RunAgainWhatTheEngineRunsAgain) {
     const std::vector<Candidate> ranges = RunsOf(accountant->lowered(), BlocksOf(accountant->lowered()), 3);
     SegmentLimits base;
     for (const Candidate& range : ranges) base.ranges.push_back({range.first, range.last, int64_t{1} << 60});
+    const CallOptions moving =
+        OptionsOf(calls, ranges, base, CostLine::kTime, /*call_cost=*/0, {.corners = 8}, LinkPrice{0.01, 100});
+    int moved = 0;
+    for (const Candidate& option : moving.candidates) {
+      const RegionCalls region = PartOf(calls, option.first, option.last);
+      std::vector<KeptCall> held = option.segment.keep_calls;
+      held.insert(held.end(), option.segment.host_calls.begin(), option.segment.host_calls.end());
+      const KeptInRegion kept = KeptIn(region, held);
+      ASSERT_EQ(kept.error, "") << option.label;
+      EXPECT_EQ(WrongReadIn(region, kept.outputs, StatesOf(region, kept.outputs)), "") << option.label;
+      EXPECT_EQ(WhyNotMoved(region, KeptIn(region, option.segment.keep_calls).outputs,
+                            KeptIn(region, option.segment.host_calls).outputs),
+                "");
+      moved += option.segment.host_calls.empty() ? 0 : 1;
+    }
+    EXPECT_GT(moved, 20);
     const CallOptions options = OptionsOf(calls, ranges, base, CostLine::kTime, /*call_cost=*/0);
     for (size_t i = 0; i < options.candidates.size(); ++i) {
       const Candidate& option = options.candidates[i];

@@ -58,11 +58,8 @@ std::optional<Point> PointOf(const CutRegion& region, unsigned again) {
 }
 
 // The corners of the lower convex hull of all choices, the ends included.
-std::vector<Point> HullByTrying(const CutRegion& region) {
-  std::vector<Point> all, hull;
-  for (unsigned again = 0; again < 1U << region.calls.size(); ++again) {
-    if (const std::optional<Point> point = PointOf(region, again)) all.push_back(*point);
-  }
+std::vector<Point> HullOf(std::vector<Point> all) {
+  std::vector<Point> hull;
   std::sort(all.begin(), all.end());
   for (const Point& point : all) {
     if (!hull.empty() && point.second >= hull.back().second) continue;
@@ -73,6 +70,14 @@ std::vector<Point> HullByTrying(const CutRegion& region) {
     hull.push_back(point);
   }
   return hull;
+}
+
+std::vector<Point> HullByTrying(const CutRegion& region) {
+  std::vector<Point> all;
+  for (unsigned again = 0; again < 1U << region.calls.size(); ++again) {
+    if (const std::optional<Point> point = PointOf(region, again)) all.push_back(*point);
+  }
+  return HullOf(std::move(all));
 }
 
 std::vector<Point> PointsOf(const std::vector<CutOption>& options) {
@@ -93,6 +98,51 @@ TEST(FrontOf, HasTheCornersOfAllChoices) {
   }
   EXPECT_GT(impossible, 20);
   EXPECT_GT(with_inner_corners, 200);
+}
+
+// All points where just these calls run again, and of what is held any part is moved.
+std::vector<Point> PointsWithMoves(const CutRegion& region, unsigned again) {
+  CutRegion free = region;  // what is neither made nor moved counts below
+  std::vector<Point> points;
+  const std::optional<Point> base = [&] {
+    std::fill(free.bytes.begin(), free.bytes.end(), 0);
+    return PointOf(free, again);
+  }();
+  if (!base) return points;
+  points.push_back(*base);
+  for (size_t v = 0; v < region.bytes.size(); ++v) {
+    free.bytes[v] = 1;
+    const bool held = PointOf(free, again)->first > 0;
+    free.bytes[v] = 0;
+    if (!held) continue;
+    std::vector<Point> more;
+    for (const auto& [bytes, cost] : points) {
+      if (region.bytes[v] == CutRegion::kNever) continue;
+      more.emplace_back(bytes + region.bytes[v], cost);
+      if (region.move_cost[v] != CutRegion::kNever) more.emplace_back(bytes, cost + region.move_cost[v]);
+    }
+    points = std::move(more);
+  }
+  return points;
+}
+
+TEST(FrontOf, HasTheCornersWhereValuesMayMove) {
+  std::mt19937 random(14);
+  int moving = 0;
+  for (int trial = 0; trial < 1000; ++trial) {
+    CutRegion region = RandomRegion(random);
+    for (size_t v = 0; v < region.bytes.size(); ++v)
+      region.move_cost.push_back(random() % 3 == 0 ? CutRegion::kNever : static_cast<int64_t>(random() % 6));
+    std::vector<Point> all;
+    for (unsigned again = 0; again < 1U << region.calls.size(); ++again) {
+      const std::vector<Point> points = PointsWithMoves(region, again);
+      all.insert(all.end(), points.begin(), points.end());
+    }
+    const CutFront front = FrontOf(region, {.one_by_one = false});
+    EXPECT_EQ(PointsOf(front.options), HullOf(std::move(all))) << trial;
+    for (const CutOption& option : front.options) moving += option.moved.empty() ? 0 : 1;
+  }
+  EXPECT_GT(moving, 500);
 }
 
 TEST(FrontOf, EachOptionIsWhatItSays) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/analyzer/assume/names/lowered_program.h"
@@ -146,6 +147,36 @@ TEST(SourceNames, AListThatPopsFrees) {
   p.Call("e", {d}, "return self.e(x)");
   EXPECT_EQ(p.HeldUntil(a), 1);
   EXPECT_EQ(p.HeldUntil(b), 2);
+}
+
+// skips = []; for ...: x = self.enc(x); skips.append(x); for skip in reversed(skips): ...
+TEST(SourceNames, AListThatALoopReadsMayHoldAllUntilTheFunctionReturns) {
+  const auto held = [](const std::string& line) {
+    TracedCode p;
+    const TensorId a = p.Call("encs.0", {p.input()}, "x = enc(x)");    // 0
+    const TensorId b = p.Op("avg_pool", {a}, "x = F.avg_pool2d(x)");   // 1
+    const TensorId c = p.Call("encs.1", {b}, "x = enc(x)");            // 2
+    const TensorId d = p.Op("avg_pool", {c}, "x = F.avg_pool2d(x)");   // 3
+    const TensorId e = p.Op("cat", {d, c}, line);                      // 4
+    const TensorId f = p.Op("upsample", {e}, "x = F.interpolate(x)");  // 5
+    const TensorId g = p.Op("cat", {f, a}, line);                      // 6
+    p.Call("last", {g}, "return self.last(x)");                        // 7
+    return std::pair(p.Release(c).first, p.ReleaseAtMost(c));
+  };
+  EXPECT_EQ(held("x = torch.cat([x, skip], 1)"), std::pair(4, 7)) << "a line may have taken it out of the list";
+  EXPECT_EQ(held("x = torch.cat([x, skips.pop()], 1)"), std::pair(4, 4));
+}
+
+// residual = x in each round: what a later round reads was not there yet.
+TEST(SourceNames, ANameThatEachRoundGivesAnewIsNoList) {
+  TracedCode p;
+  const TensorId a = p.Call("embed", {p.input()}, "x = self.embed(ids)");  // 0
+  const TensorId b = p.Call("norm", {a}, "x = self.norm(x)");              // 1
+  const TensorId c = p.Op("add", {a, b}, "x = residual + x");              // 2
+  const TensorId d = p.Call("norm2", {c}, "x = self.norm2(x)");            // 3
+  const TensorId e = p.Op("add", {c, d}, "x = residual + x");              // 4
+  p.Call("last", {e}, "return self.last(x)");                              // 5
+  EXPECT_EQ(p.ReleaseAtMost(a), 2);
 }
 
 TEST(SourceNames, TheLinesOverruleConventions) {
