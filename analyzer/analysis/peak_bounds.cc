@@ -61,7 +61,8 @@ class Bounds {
     return taken.empty() || (taken.size() == 1 && taken[0]->towards == Towards::kEither);
   }
 
-  // All that the graph may be, and with it one convention of whoever wrote the code at a time.
+  // All that the graph may be, by itself and with one convention of whoever wrote the code at a time: a convention may
+  // move the peak the other way.
   absl::Status TakeTogether(const Alternatives& taken, PeakBounds& bounds) const {
     Alternatives facts, conventions;
     for (const Alternative* one : taken) (one->convention ? conventions : facts).push_back(one);
@@ -71,7 +72,7 @@ class Bounds {
       bounds.high_bytes = std::max(bounds.high_bytes, peak);
       return absl::OkStatus();
     };
-    if (conventions.empty() && !IsMeasured(facts)) return widen(facts);
+    if (!IsMeasured(facts)) RETURN_IF_ERROR(widen(facts));
     for (const Alternative* convention : conventions) {
       Alternatives some = facts;
       some.push_back(convention);

@@ -19,8 +19,9 @@ void AddKeep(const Segment& segment, nlohmann::ordered_json& entry) {
     if (!segment.keep.empty()) entry["keep"] = segment.keep;
     return;
   }
-  entry["keep"] = CallsOf(segment.keep_calls);
+  entry["keep"] = nlohmann::ordered_json::object();
   for (const std::string& name : segment.keep) entry["keep"][name] = nlohmann::ordered_json::array();
+  entry["keep"].update(CallsOf(segment.keep_calls));
   entry["skip"] = nlohmann::ordered_json::array();
   for (const CallId& call : segment.skip) entry["skip"].push_back(TextOf(call));
 }

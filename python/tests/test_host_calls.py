@@ -127,7 +127,7 @@ def test_a_step_leaves_nothing_for_the_garbage_collector():
     gc.disable()
     try:
         step(planned)
-        assert not [stored for stored in gc.get_objects() if isinstance(stored, applied._Stored)]
+        assert not [each for each in gc.get_objects() if type(each) is applied._Stored]
     finally:
         gc.enable()
 

@@ -119,3 +119,27 @@ def test_what_is_missing_is_told_with_a_way_out(given):
     with pytest.raises(onnx_mem.Error, match="try: ") as e:
         given()
     assert e.value.code == "bad-argument"
+
+
+class Cache:
+    """No container of tensors that PyTorch knows, as caches of encoder-decoder models are."""
+
+    def __init__(self, keys):
+        self.keys = keys
+
+
+class Cached(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(64, 64), nn.Linear(64, 4)
+
+    def forward(self, x):
+        keys = self.first(x)
+        return {"logits": self.second(x), "cache": Cache(keys)}
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_what_is_returned_inside_an_object_is_held(program, training):
+    x = torch.zeros(40, 64)
+    record = onnx_mem.record(Cached(), x)
+    assert onnx_mem.verify(record, Cached(), x, batch=400, training=training).same

@@ -97,7 +97,12 @@ int MarginAbove(const Lowered& lowered) {
   return -MarginOf(ListingOf(lowered.assumptions), training).more_percent;
 }
 
-bool IsInPlaceOpen(const Run& run, const Lowered&) { return run.inplace.empty() || run.inplace == "auto"; }
+// A plan that keeps single calls names each as it runs, relu or relu_.
+bool IsInPlaceOpen(const Run& run, const Lowered&) {
+  const bool named = run.training && std::any_of(run.segments.begin(), run.segments.end(),
+                                                 [](const Segment& s) { return s.by_call(); });
+  return !named && (run.inplace.empty() || run.inplace == "auto");
+}
 bool IsNothingFrozen(const Run& run, const Lowered&) { return run.freeze.empty(); }
 bool IsAttentionOpen(const Run& run, const Lowered&) { return run.attention == AttentionKernel::kAuto; }
 // A file without a list of the module's parameters: nothing is said of what it has not.

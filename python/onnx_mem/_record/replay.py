@@ -84,6 +84,7 @@ class Replay(torch.nn.Module):
                           for k, p in record.programs.items() if k in MODES}
         self._blocks = {k: _nested(p["lines"]) for k, p in self._programs.items()}
         self._own: dict[str, Any] = {}                       # (mode, number) -> table
+        self._left: list[Any] | None = None                  # what the call before returned inside other objects
         self._replaced = {k: [v for x in p["lines"] for v in x.get("drops", ())
                               if p["values"][v]["kind"] in ("const", "buffer")] for k, p in self._programs.items()}
         self._state = {self._programs[k]["values"][v]["name"] for k, of in self._replaced.items() for v in of} - {None}
@@ -103,7 +104,8 @@ class Replay(torch.nn.Module):
         return self._own[mode, number]
 
     def _keep_state(self, mode: str, p: Any, env: dict[Any, Any]) -> None:
-        """What stands for the next call where this one let a table go: a value of its type that nothing drops."""
+        """What stands for the next call where this one let a table go: a value of its type that nothing drops. What
+        else nothing drops is in what the model returned, inside an object that is no container of tensors (a cache)."""
         def is_made(v: Any) -> bool:
             root = p["values"][v]["root"]
             return all(p["values"][x]["kind"] == "value" for x in (v, v if root is None else root))
@@ -113,6 +115,7 @@ class Replay(torch.nn.Module):
             if like:
                 self._own[mode, i] = env[like[0]]
                 left.remove(like[0])
+        self._left = [env[v] for v in left]
 
     @staticmethod
     def _empty(v: Any) -> Any:
@@ -130,6 +133,7 @@ class Replay(torch.nn.Module):
         p = self._programs[mode]
         flat = list({id(t): t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)}.values())
         del args, kwargs
+        self._left = None
         env: dict[str, Any] = {}
         for i, v in enumerate(p["values"]):
             if v["kind"] == "const" or v["name"] in self._state:

@@ -569,22 +569,23 @@ TEST(Dropout, MayStandBehindAnActivationThatIsWrittenOut) {
     run.dropout = 0.1;
     run.dropout_everywhere = true;
     return Dropouts(absl::StrReplaceAll(R"(
-    input x float32 2x4x8
+    input x float32 2x8
     weight a.weight float32 8x8
     weight b.weight float32 8x8
     weight c.weight float32 8x8
     const w float32 scalar = 30
-    /a/MatMul = MatMul(x, a.weight) -> h float32 2x4x8
-    /Mul = Mul(h, w) -> m float32 2x4x8
-    /Sin = Sin(m) -> s float32 2x4x8
-    /b/MatMul = NEXT -> y float32 2x4x8
-    /c/MatMul = MatMul(y, c.weight) -> z float32 2x4x8
+    /a/Gemm = Gemm(x, a.weight) -> h float32 2x8 {transB: 1}
+    /Mul = Mul(h, w) -> m float32 2x8
+    /Sin = Sin(m) -> s float32 2x8
+    /b/Gemm = NEXT
+    /c/Gemm = Gemm(y, c.weight) -> z float32 2x8 {transB: 1}
     output z
 )",
                                         {{"NEXT", absl::string_view(next.data(), next.size())}}),
                     run);
   };
-  EXPECT_EQ(possible("MatMul(s, b.weight)"), 1 + possible("Add(s, x)"));
+  EXPECT_EQ(possible("Gemm(s, b.weight) -> y float32 2x8 {transB: 1}"), 2) << "and one ahead of the last layer";
+  EXPECT_EQ(possible("Add(s, x) -> y float32 2x8"), 1);
 }
 
 }  // namespace

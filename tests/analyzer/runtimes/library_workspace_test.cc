@@ -23,7 +23,7 @@ constexpr char kConvolutions[] = R"(g (float[8,64,56,56] x) => (float[8,64,56,56
     <float[64,64,3,3] wa = ["location": "none"], float[64,64,3,3] wb = ["location": "none"]>
     { h = Conv <pads=[1,1,1,1]> (x, wa)   r = Relu(h)   y = Conv <pads=[1,1,1,1]> (r, wb) })";
 
-PeakFigures Run(const char* text, const Platform& platform, Mode mode, int opset) {
+PeakFigures PartOf(const char* text, const Platform& platform, Mode mode, int opset) {
   Workload workload;
   workload.mode = mode;
   workload.platform = platform;
@@ -35,7 +35,7 @@ PeakFigures Run(const char* text, const Platform& platform, Mode mode, int opset
 }
 
 PeakFigures Trained(const char* text, const Platform& platform, int opset = kTextOpset) {
-  return Run(text, platform, Mode::kTraining, opset);
+  return PartOf(text, platform, Mode::kTraining, opset);
 }
 
 Platform Of(TorchVersion torch, const std::string& card = "") {
@@ -69,13 +69,13 @@ TEST(LibraryWorkspace, ABiasIsAddedInAWorkspaceOfItsOwnUpTo210) {
   constexpr char kBiased[] = R"(g (float[64,1024] x) => (float[64,1024] y)
     <float[1024,1024] w = ["location": "none"], float[1024] b = ["location": "none"]> { y = Gemm <transB=1> (x, w, b) })";
   const auto allocated = [&](TorchVersion torch, const char* card) {
-    return Run(kBiased, Of(torch, card), Mode::kInference, kTextOpset).allocated_peak_bytes;
+    return PartOf(kBiased, Of(torch, card), Mode::kInference, kTextOpset).allocated_peak_bytes;
   };
   const int64_t none = allocated({2, 4}, "MI250X");
   EXPECT_EQ(allocated({2, 3}, "A10G"), none + kWorkspace + kMiB);
   EXPECT_EQ(allocated({2, 10}, "A10G"), none + kWorkspace + kMiB);
   EXPECT_EQ(allocated({2, 11}, "A10G"), none + kWorkspace) << "shared with the handle's";
-  EXPECT_EQ(Run(kBiased, Of({2, 3}, "A10G"), Mode::kInference, kTextOpset).allocated_low_bytes, none + kWorkspace)
+  EXPECT_EQ(PartOf(kBiased, Of({2, 3}, "A10G"), Mode::kInference, kTextOpset).allocated_low_bytes, none + kWorkspace)
       << "another kernel may run";
 }
 

@@ -79,7 +79,7 @@ TEST_P(HostPlans, ReachWhatThoseWithoutDoNot) {
 
 INSTANTIATE_TEST_SUITE_P(All, HostPlans,
                          testing::Values(std::pair("../measured/host/blocks.eager", 512),
-                                         std::pair("../records/gpt2.eager", 512),
+                                         std::pair("../records/t5.eager", 256),
                                          std::pair("../records/bert.eager", 256)),
                          [](const auto& info) { return "network" + std::to_string(info.index); });
 
