@@ -131,15 +131,22 @@ def test_a_plan_for_ranks_gives_equal_gradients_within_its_promise(program, reco
     assert max(plan.plain) == plan.baseline + MESH.get(layout, 0)
 
 
+# Of whole modules, and of a product and what the second run starts from.
+MOVES = {"modules": ["overlapped", "waiting"],
+         "calls": [{"when": "overlapped", "inputs": False, "calls": {"1.f1:aten.addmm.default#0": [0]}},
+                   {"when": "waiting", "inputs": True, "calls": {"2.f1:aten.addmm.default#0": [0]}}]}
+
+
+@pytest.mark.parametrize("moves", MOVES)
 @pytest.mark.parametrize("layout", ["fsdp", "ddp", "zero1"])
-def test_a_plan_that_moves_to_the_host_gives_equal_gradients_within_its_promise(program, record, layout, tmp_path):
+def test_a_plan_that_moves_to_the_host_gives_equal_gradients_within_its_promise(program, record, layout, moves, tmp_path):
     world, options = options_of(layout, record)
     given = tmp_path / "given.json"
-    given.write_text(json.dumps({"segments": [{"modules": ["1"], "offload": "overlapped"},
-                                              {"modules": ["2"], "offload": "waiting"}]}))
+    given.write_text(json.dumps({"segments": [{"modules": [module], "offload": what}
+                                              for module, what in zip("12", MOVES[moves], strict=True)]}))
     plan = Planned(program, record, f"plan-{layout}", world,
                    [*options, "--granularity", "module", "--plan", str(given), "--offload"], tmp_path)
-    assert [segment.get("offload") for segment in plan.chosen["segments"]] == ["overlapped", "waiting"]
+    assert [segment.get("offload") for segment in plan.chosen["segments"]] == MOVES[moves]
     assert plan.chosen["peak_bytes"] < plan.baseline and plan.chosen["host_bytes"] > 0
     assert max(plan.planned) == plan.chosen["peak_bytes"] + MESH.get(layout, 0)
 

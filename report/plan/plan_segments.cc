@@ -34,14 +34,16 @@ std::string RangeName(const PlannedSegment& segment) {
   return absl::StrFormat("%s to %s, as one", modules.front(), together ? last.substr(dot + 1) : last);
 }
 
+std::string CallsText(size_t calls) { return absl::StrFormat("%d call%s", calls, calls == 1 ? "" : "s"); }
+
 std::string KindOf(const PlannedSegment& segment) {
   if (segment.segment.offload == Offload::kGate) return ", from where on they leave";
   if (segment.segment.moves_all()) return ", to the host";
   const size_t moved = segment.segment.host_calls.size();
-  const size_t kept = segment.segment.keep_calls.size() + moved;
-  std::string kind = kept > 0 ? absl::StrFormat(", keeping %d call%s", kept, kept == 1 ? "" : "s") : "";
-  if (moved > 0) absl::StrAppendFormat(&kind, ", %d on the host", moved);
-  if (segment.segment.host_inputs) kind += kept > 0 ? " with what it is given" : ", what it is given on the host";
+  const size_t kept = segment.segment.keep_calls.size();
+  std::string kind = kept > 0 ? absl::StrCat(", keeping ", CallsText(kept)) : "";
+  if (moved > 0) absl::StrAppend(&kind, ", ", CallsText(moved), " on the host");
+  if (segment.segment.host_inputs) kind += moved > 0 ? " with what it is given" : ", what it is given on the host";
   if (!kind.empty()) return kind;
   return segment.segment.keep.empty() ? "" : ", keeping products";
 }

@@ -847,6 +847,15 @@ class _Shape:
             return empty if self.fake is None else FakeTensor(self.fake, empty, self.device)
 
 
+def _number_of(storages, t):
+    """For the storage of `t`, one that no other has while `storages` lasts."""
+    ref = _storage_of(t)
+    if isinstance(ref, int):
+        return ref
+    storages.setdefault(ref.cdata, ref)
+    return ref.cdata
+
+
 class _FirstCalls(TorchDispatchMode):
     """The first run of a segment: holds what is kept, and learns what the second run can skip."""
 
@@ -879,22 +888,18 @@ class _FirstCalls(TorchDispatchMode):
     def watch_saved(self):
         """Autograd hands what it saves to the hooks of checkpoint; they are called as before."""
         pack, unpack = torch._C._autograd._top_saved_tensors_default_hooks(True)
+        saved, storages = self.saved, self.storages    # not self: what autograd saves holds its hooks, and so would what is kept
 
         def note(t):
             if t.numel() > 0:    # of nothing there is nothing to make again
-                self.saved.add(self.storage(t))
+                saved.add(_number_of(storages, t))
             return pack(t)
         self.saving = torch.autograd.graph.saved_tensors_hooks(note, unpack)
         self.saving.__enter__()
         self.watches = True
 
     def storage(self, t):
-        """A number for the storage of `t` that no other has while this run lasts."""
-        ref = _storage_of(t)
-        if isinstance(ref, int):
-            return ref
-        self.storages.setdefault(ref.cdata, ref)
-        return ref.cdata
+        return _number_of(self.storages, t)
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}

@@ -4,6 +4,7 @@
 // all: those rows must agree to the doubling of the arena's regions.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
 #include <string>
 
@@ -56,9 +57,9 @@ TEST(SessionRuns, TheArenaGrowsAsOnnxruntimeLogged) {
     ASSERT_TRUE(VerifyProgram(first).ok());
     const MemoryProgram later = TracePattern(first, IsTracedBySessions).program;
     ASSERT_TRUE(VerifyProgram(later).ok());
-    ReplayOptions options{.allocator = "ort"};
-    options.first_step = &first;
-    const absl::StatusOr<AllocatorUsage> usage = Replay(later, options);
+    const ReplayScript first_run(first), later_run(later);
+    const std::array runs{&first_run, &later_run};
+    const absl::StatusOr<AllocatorUsage> usage = Replay(runs, {.allocator = "ort"});
     ASSERT_TRUE(usage.ok());
     const int64_t measured = row["arena_bytes"].get<int64_t>() - row["before_first_run_bytes"].get<int64_t>();
     if (row.contains("shapes_unknown_to_session")) {

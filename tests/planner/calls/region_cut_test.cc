@@ -139,7 +139,9 @@ TEST(FrontOf, HasTheCornersWhereValuesMayMove) {
       all.insert(all.end(), points.begin(), points.end());
     }
     const CutFront front = FrontOf(region, {.one_by_one = false});
-    EXPECT_EQ(PointsOf(front.options), HullOf(std::move(all))) << trial;
+    const std::vector<Point> found = PointsOf(front.options);
+    for (const Point& point : found) EXPECT_NE(std::find(all.begin(), all.end(), point), all.end()) << trial;
+    EXPECT_EQ(HullOf(found), HullOf(std::move(all))) << trial;
     for (const CutOption& option : front.options) moving += option.moved.empty() ? 0 : 1;
   }
   EXPECT_GT(moving, 500);
