@@ -4,12 +4,13 @@
 #include <array>
 #include <map>
 
+#include "analyzer/order/stable_sort.h"
+
 namespace onnx_mem {
 namespace {
 
 constexpr auto kRows = std::to_array<CauseRow>({
 #define ONNX_MEM_FINDING(id, ...) {__VA_ARGS__},
-#include "analyzer/order/stable_sort.h"
 #include "analyzer/snapshot/finding_kinds.inc"
 });
 

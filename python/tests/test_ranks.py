@@ -139,7 +139,8 @@ MOVES = {"modules": ["overlapped", "waiting"],
 
 @pytest.mark.parametrize("moves", MOVES)
 @pytest.mark.parametrize("layout", ["fsdp", "ddp", "zero1"])
-def test_a_plan_that_moves_to_the_host_gives_equal_gradients_within_its_promise(program, record, layout, moves, tmp_path):
+def test_a_plan_that_moves_to_the_host_gives_equal_gradients_within_its_promise(program, record, layout, moves,
+                                                                                tmp_path):
     world, options = options_of(layout, record)
     given = tmp_path / "given.json"
     given.write_text(json.dumps({"segments": [{"modules": [module], "offload": what}

@@ -888,7 +888,8 @@ class _FirstCalls(TorchDispatchMode):
     def watch_saved(self):
         """Autograd hands what it saves to the hooks of checkpoint; they are called as before."""
         pack, unpack = torch._C._autograd._top_saved_tensors_default_hooks(True)
-        saved, storages = self.saved, self.storages    # not self: what autograd saves holds its hooks, and so would what is kept
+        # Not self: what autograd saves holds this hook, and so would what is kept.
+        saved, storages = self.saved, self.storages
 
         def note(t):
             if t.numel() > 0:    # of nothing there is nothing to make again
