@@ -270,7 +270,9 @@ absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo&
   absl::StrAppend(&code.text, "SETTINGS = ", DictOf(plan.settings), "\n");
   code.text += Tables(parts, kMostLines - kApplyLines - LinesOf(code.text));
   Append(code.text, ApplyText(form, made_for.spread));
-  if (form == CodeForm::kAlone) Append(code.text, kAppliedCode);
+  if (form == CodeForm::kAlone) {
+    for (const std::string_view half : kAppliedCode) code.text += half;
+  }
   if (parts.left_out_count > 0) {
     code.diagnostics.push_back(
         {.code = Code::kEditForward,
