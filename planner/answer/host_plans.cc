@@ -61,8 +61,7 @@ class HostSearch {
 
  private:
   // As the search has it, each segment waiting for its own copies; and with all but the last leaving later, beside what
-  // runs behind them.
-  // Whether either is the best so far.
+  // runs behind them. Whether either is the best so far.
   absl::StatusOr<bool> Consider(const Profile& profile, const Choice& choice) {
     ModulePlan plan = Described(accountant_.lowered().graph, profile, choice, "mixed",
                                 absl::StrCat(LabelOf(profile, choice), " with tensors on the host"));

@@ -30,7 +30,7 @@ TensorRef RealPart(Machine& m, const TensorRef& t);
 // A view of some of the elements, for which backward runs `backward`: a tensor like the whole `t`, written in part.
 TensorRef PartView(Machine& m, const TensorRef& t, const Dims& dims, const Dims& strides, std::string_view node,
                    std::string_view backward);
-// One dimension: elements start, start+step, ... (count of them).
+// One dimension: `count` elements, each `step` behind the one before.
 TensorRef SliceView(Machine& m, const TensorRef& t, int64_t axis, int64_t count, int64_t step);
 // Tensor.repeat to shape `dims`: a copy.
 TensorRef Repeat(Machine& m, const TensorRef& x, const Dims& dims);

@@ -954,7 +954,7 @@ class _FirstCalls(TorchDispatchMode):
                 flat[i] = t.detach().as_strided(flat[i].size, flat[i].stride, flat[i].offset)
 
     def kept_outputs(self, op, device):
-        """(those that are kept, of them those that wait on the host); None: the call is not kept."""
+        """(those that are kept, of them those that wait on the host): [] for all, None for none."""
         keys = []
         for place in (self.places.get(self.stack[-1], (0, "")), (-1, "")):
             nth = self.counts.setdefault((*place, op), 0)

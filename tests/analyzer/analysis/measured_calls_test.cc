@@ -1,7 +1,6 @@
 // Plans per operator call (testdata/measured/calls) against what PyTorch took with them: live bytes after every
 // operator of forward and backward that allocates, and what the second runs skip.
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -11,9 +10,9 @@
 #include "analyzer/analysis/enact.h"
 #include "analyzer/analysis/segments.h"
 #include "analyzer/graph/status_macros.h"
-#include "analyzer/memory/timeline.h"
 #include "analyzer/run/second_run.h"
 #include "analyzer/study/study.h"
+#include "tests/analyzer/analysis/measured_plans.h"
 
 namespace onnx_mem {
 namespace {
@@ -22,40 +21,11 @@ using Json = nlohmann::json;
 
 const std::string kCalls = ONNX_MEM_SOURCE_DIR "/testdata/measured/calls/";
 
-Json Unpacked(const std::string& path) {
-  std::string text;
-  if (gzFile file = gzopen(path.c_str(), "rb"); file != nullptr) {
-    char block[4096];
-    for (int n = 0; (n = gzread(file, block, sizeof block)) > 0;) text.append(block, static_cast<size_t>(n));
-    gzclose(file);
-  }
-  return Json::parse(text);
-}
-
 Segment SegmentOf(const Json& json, bool with_skip) {
-  Segment segment{.modules = json.at("modules"), .nodes = {}};
-  for (const auto& [name, outputs] : json.at("keep").items()) {
-    segment.keep_calls.push_back({*ParseCallId(name), outputs.get<std::vector<int8_t>>()});
-  }
+  Segment segment{.modules = json.at("modules"), .nodes = {}, .keep_calls = CallsIn(json.at("keep"))};
   if (!with_skip && !segment.keep_calls.empty()) return segment;  // which keeps nothing: an ordinary checkpoint
   for (const std::string name : json.at("skip")) segment.skip.push_back(*ParseCallId(name));
   return segment;
-}
-
-// After each step up to the end of backward that allocates.
-std::vector<int64_t> LiveBytes(const MemoryProgram& program) {
-  const Timeline timeline = ComputeTimeline(program);
-  std::vector<int64_t> made(program.steps.size(), 0), live;
-  for (const Buffer& buffer : program.buffers) {
-    if (buffer.begin.value() > 0 || buffer.category > Category::kInputs) {
-      made[static_cast<size_t>(buffer.begin.value())] += buffer.bytes;
-    }
-  }
-  for (size_t i = 0; i < made.size(); ++i) {
-    if (program.steps[StepId(static_cast<int32_t>(i))].phase == Phase::kOptimizer) break;
-    if (made[i] > 0) live.push_back(timeline.live_bytes[i]);
-  }
-  return live;
 }
 
 class MeasuredCalls : public testing::TestWithParam<std::string> {

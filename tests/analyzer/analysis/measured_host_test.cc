@@ -1,14 +1,13 @@
 // Plans that hold tensors in host memory (testdata/measured/host) against what PyTorch took with them: live bytes after
 // every operator of forward and backward that allocates.
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "analyzer/memory/timeline.h"
 #include "analyzer/study/study.h"
+#include "tests/analyzer/analysis/measured_plans.h"
 
 namespace onnx_mem {
 namespace {
@@ -17,29 +16,12 @@ using Json = nlohmann::json;
 
 const std::string kHost = ONNX_MEM_SOURCE_DIR "/testdata/measured/host/";
 
-Json TruthOf(const std::string& name) {
-  std::string text;
-  if (gzFile file = gzopen((kHost + name + ".json.gz").c_str(), "rb"); file != nullptr) {
-    char block[4096];
-    for (int n = 0; (n = gzread(file, block, sizeof block)) > 0;) text.append(block, static_cast<size_t>(n));
-    gzclose(file);
-  }
-  return Json::parse(text);
-}
-
-std::vector<KeptCall> CallsOf(const Json& json) {
-  std::vector<KeptCall> calls;
-  for (const auto& [name, outputs] : json.items())
-    calls.push_back({*ParseCallId(name), outputs.get<std::vector<int8_t>>()});
-  return calls;
-}
-
 Segment SegmentOf(const Json& json) {
-  Segment segment{.modules = json.at("modules"), .nodes = {}, .keep_calls = CallsOf(json.at("keep"))};
+  Segment segment{.modules = json.at("modules"), .nodes = {}, .keep_calls = CallsIn(json.at("keep"))};
   if (!json.contains("offload")) return segment;
   const Json& offload = json.at("offload");
   segment.offload = offload.at("when") == NameOf(Offload::kWaiting) ? Offload::kWaiting : Offload::kOverlapped;
-  segment.host_calls = CallsOf(offload.at("calls"));
+  segment.host_calls = CallsIn(offload.at("calls"));
   segment.host_inputs = offload.at("inputs");
   return segment;
 }
@@ -55,25 +37,10 @@ absl::StatusOr<Analysis> With(const std::string& name, std::vector<Segment> segm
   return Analyze(*file, workload);
 }
 
-// After each step up to the end of backward that allocates.
-std::vector<int64_t> BytesAlive(const MemoryProgram& program) {
-  const Timeline timeline = ComputeTimeline(program);
-  std::vector<int64_t> made(program.steps.size(), 0), live;
-  for (const Buffer& buffer : program.buffers) {
-    if (buffer.begin.value() > 0 || buffer.category > Category::kInputs)
-      made[static_cast<size_t>(buffer.begin.value())] += buffer.bytes;
-  }
-  for (size_t i = 0; i < made.size(); ++i) {
-    if (program.steps[StepId(static_cast<int32_t>(i))].phase == Phase::kOptimizer) break;
-    if (made[i] > 0) live.push_back(timeline.live_bytes[i]);
-  }
-  return live;
-}
-
 class MeasuredHost : public testing::TestWithParam<std::string> {};
 
 TEST_P(MeasuredHost, TakesWhatPyTorchTook) {
-  const Json truth = TruthOf(GetParam());
+  const Json truth = Unpacked(kHost + GetParam() + ".json.gz");
   EXPECT_EQ(With(GetParam(), {})->training()->peak_bytes, truth.at("peak_bytes"));
   int moving = 0;
   for (size_t i = 0; i < truth.at("plans").size(); ++i) {
@@ -87,7 +54,7 @@ TEST_P(MeasuredHost, TakesWhatPyTorchTook) {
     const absl::StatusOr<Analysis> analysis = With(GetParam(), std::move(segments));
     ASSERT_TRUE(analysis.ok()) << analysis.status();
     EXPECT_EQ(analysis->training()->peak_bytes, plan.at("peak_bytes"));
-    EXPECT_EQ(BytesAlive(*analysis->training()->program), plan.at("live").get<std::vector<int64_t>>());
+    EXPECT_EQ(LiveBytes(*analysis->training()->program), plan.at("live").get<std::vector<int64_t>>());
   }
   EXPECT_GT(moving, 10);
 }

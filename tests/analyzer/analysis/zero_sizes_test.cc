@@ -1,7 +1,6 @@
 // Sizes of 0, everywhere: each dimension of each tensor of each operator in the committed models and records, each
 // dimension of each of their inputs and outputs. The answer is a figure or an error, never a division by zero.
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -13,6 +12,7 @@
 #include "analyzer/analysis/enact.h"
 #include "analyzer/onnx/build/import.h"
 #include "analyzer/study/study.h"
+#include "tests/gunzip.h"
 
 namespace onnx_mem {
 namespace {
@@ -21,15 +21,7 @@ namespace fs = std::filesystem;
 
 // Of ONNX's own tests of operators (testdata/node_tests.pb.gz): models, each behind its length.
 std::vector<std::string> OperatorModels() {
-  const std::string path = ONNX_MEM_SOURCE_DIR "/testdata/node_tests.pb.gz";
-  std::string bytes;
-  gzFile file = gzopen(path.c_str(), "rb");
-  for (std::string room(1 << 20, '\0');;) {
-    const int count = gzread(file, room.data(), static_cast<unsigned>(room.size()));
-    if (count <= 0) break;
-    bytes.append(room, 0, static_cast<size_t>(count));
-  }
-  gzclose(file);
+  const std::string bytes = Gunzip(ONNX_MEM_SOURCE_DIR "/testdata/node_tests.pb.gz");
   std::vector<std::string> models;
   for (size_t at = 0; at < bytes.size();) {
     size_t length = 0;

@@ -1,7 +1,5 @@
 // Live bytes after every operator of forward, against those that the record's replay in PyTorch had: a difference names
 // the first operator where the two part. Shapes and strides of what each operator makes are those of the record.
-#include <zlib.h>
-
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -20,21 +18,12 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/analyzer/record/recorded_models.h"
+#include "tests/gunzip.h"
 
 namespace onnx_mem {
 namespace {
 
 class RecordedForward : public testing::TestWithParam<std::string> {};
-
-std::string Gunzip(const std::string& path) {
-  std::string text;
-  if (gzFile file = gzopen(path.c_str(), "rb"); file != nullptr) {
-    char block[4096];
-    for (int n = 0; (n = gzread(file, block, sizeof block)) > 0;) text.append(block, static_cast<size_t>(n));
-    gzclose(file);
-  }
-  return text;
-}
 
 // "addmm:57" -> 57.
 int64_t LineOf(const FrameworkNode& node) {

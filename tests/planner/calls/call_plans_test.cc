@@ -31,15 +31,6 @@ PlanAnswer AnswerFor(const TrainedModel& model, Granularity granularity, std::op
   return *std::move(answer);
 }
 
-void ExpectAsMeasured(const TrainedModel& model, const ModulePlan& plan) {
-  Workload workload = model.workload;
-  for (const PlannedSegment& segment : plan.segments) workload.run.segments.push_back(segment.segment);
-  const auto analysis = Study(model.imported).Ask(workload);
-  ASSERT_TRUE(analysis.ok()) << analysis.status();
-  EXPECT_EQ(plan.measured.peak_bytes, analysis->training()->peak_bytes) << plan.label;
-  EXPECT_EQ(plan.measured.recompute_flops, analysis->recompute_flops) << plan.label;
-}
-
 TEST(CallPlans, CostNoMoreThanModulesAndAsMuchAsIsProven) {
   for (const auto& [name, batch] :
        {std::pair("resnet18.train.ts.op17.onnx", 32), std::pair("mobilenet_v2.train.ts.op17.onnx", 32)}) {

@@ -35,15 +35,6 @@ bool MovesTensors(const ModulePlan& plan) {
                      [](const PlannedSegment& planned) { return planned.segment.moves_some(); });
 }
 
-void ExpectMeasured(const TrainedModel& model, const ModulePlan& plan) {
-  Workload workload = model.workload;
-  for (const PlannedSegment& planned : plan.segments) workload.run.segments.push_back(planned.segment);
-  const auto analysis = Study(model.imported).Ask(workload);
-  ASSERT_TRUE(analysis.ok()) << analysis.status();
-  EXPECT_EQ(plan.measured.peak_bytes, analysis->training()->peak_bytes) << plan.label;
-  EXPECT_EQ(plan.measured.recompute_flops, analysis->recompute_flops) << plan.label;
-}
-
 class HostPlans : public testing::TestWithParam<std::pair<std::string, int>> {
  protected:
   HostPlans() : model_(LoadTrained(GetParam().first, GetParam().second)) {}
@@ -60,7 +51,7 @@ TEST_P(HostPlans, CostNoMoreThanThoseWithout) {
     ASSERT_TRUE(with.chosen);
     EXPECT_LE(Chosen(with)->measured.slowdown, Chosen(without)->measured.slowdown);
     EXPECT_LE(Chosen(with)->measured.peak_bytes, most * share / 100);
-    ExpectMeasured(model_, *Chosen(with));
+    ExpectAsMeasured(model_, *Chosen(with));
   }
 }
 
@@ -74,7 +65,7 @@ TEST_P(HostPlans, ReachWhatThoseWithoutDoNot) {
   ASSERT_TRUE(with.chosen);
   EXPECT_TRUE(MovesTensors(*Chosen(with)));
   EXPECT_GT(Chosen(with)->measured.host_bytes, 0);
-  ExpectMeasured(model_, *Chosen(with));
+  ExpectAsMeasured(model_, *Chosen(with));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, HostPlans,

@@ -62,17 +62,20 @@ TEST(SourceNames, WhatAStatementUsesUpHasNoName) {
 }
 
 // residual = x between the first and the second line runs no operator.
+struct TwoResiduals : TracedCode {
+  const TensorId a = Call("embed", {input()}, "x = self.embed(ids)");  // 0
+  const TensorId b = Call("norm", {a}, "x = self.norm(x)");            // 1
+  const TensorId c = Op("add", {a, b}, "x = residual + x");            // 2
+  const TensorId d = Call("norm2", {c}, "x = self.norm2(x)");          // 3
+  const TensorId e = Op("add", {c, d}, "x = residual + x");            // 4
+  const TensorId last = Call("last", {e}, "return self.last(x)");      // 5
+};
+
 TEST(SourceNames, AnAliasShowsWhereItIsRead) {
-  TracedCode p;
-  const TensorId a = p.Call("embed", {p.input()}, "x = self.embed(ids)");  // 0
-  const TensorId b = p.Call("norm", {a}, "x = self.norm(x)");              // 1
-  const TensorId c = p.Op("add", {a, b}, "x = residual + x");              // 2
-  const TensorId d = p.Call("norm2", {c}, "x = self.norm2(x)");            // 3
-  const TensorId e = p.Op("add", {c, d}, "x = residual + x");              // 4
-  p.Call("last", {e}, "return self.last(x)");                              // 5
-  EXPECT_EQ(p.HeldUntil(a), 2) << "the second sum reads another residual";
-  EXPECT_EQ(p.HeldUntil(b), 2);
-  EXPECT_EQ(p.HeldUntil(c), 5) << "nothing takes the name again";
+  TwoResiduals p;
+  EXPECT_EQ(p.HeldUntil(p.a), 2) << "the second sum reads another residual";
+  EXPECT_EQ(p.HeldUntil(p.b), 2);
+  EXPECT_EQ(p.HeldUntil(p.c), 5) << "nothing takes the name again";
 }
 
 TEST(SourceNames, RoundsOfALoopOnOneLine) {
@@ -167,16 +170,10 @@ TEST(SourceNames, AListThatALoopReadsMayHoldAllUntilTheFunctionReturns) {
   EXPECT_EQ(held("x = torch.cat([x, skips.pop()], 1)"), std::pair(4, 4));
 }
 
-// residual = x in each round: what a later round reads was not there yet.
+// What a later round reads was not there yet.
 TEST(SourceNames, ANameThatEachRoundGivesAnewIsNoList) {
-  TracedCode p;
-  const TensorId a = p.Call("embed", {p.input()}, "x = self.embed(ids)");  // 0
-  const TensorId b = p.Call("norm", {a}, "x = self.norm(x)");              // 1
-  const TensorId c = p.Op("add", {a, b}, "x = residual + x");              // 2
-  const TensorId d = p.Call("norm2", {c}, "x = self.norm2(x)");            // 3
-  const TensorId e = p.Op("add", {c, d}, "x = residual + x");              // 4
-  p.Call("last", {e}, "return self.last(x)");                              // 5
-  EXPECT_EQ(p.ReleaseAtMost(a), 2);
+  TwoResiduals p;
+  EXPECT_EQ(p.ReleaseAtMost(p.a), 2);
 }
 
 TEST(SourceNames, TheLinesOverruleConventions) {
