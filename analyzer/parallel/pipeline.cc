@@ -84,6 +84,11 @@ StageProgram ProgramOf(const StageGraph& stage, Enacted enacted) {
   return program;
 }
 
+// A stage enacted for one micro-batch; `run`: RunOfStage's, with segments of this stage.
+absl::StatusOr<Enacted> EnactStage(const StageGraph& stage, const Run& run) {
+  return stage.is_last ? EnactLowered(stage.lowered, run) : EnactSendingStage(stage.lowered, run);
+}
+
 absl::StatusOr<std::vector<StageProgram>> EnactStages(const CutPipeline& cut, const Lowered& whole, const Run& run) {
   ASSIGN_OR_RETURN(const auto segments, SegmentsByStage(whole.graph, cut.stages, run.segments));
   std::vector<StageProgram> stages;
@@ -115,10 +120,6 @@ Run RunOfStage(const StageGraph& stage, const Lowered& whole, Run run) {
   if (!whole.loss.valid()) run.loss = LossOf(whole, run.loss);
   run.requires_grad.insert(run.requires_grad.end(), stage.wants_grad.begin(), stage.wants_grad.end());
   return run;
-}
-
-absl::StatusOr<Enacted> EnactStage(const StageGraph& stage, const Run& run) {
-  return stage.is_last ? EnactLowered(stage.lowered, run) : EnactSendingStage(stage.lowered, run);
 }
 
 absl::StatusOr<Enacted> EnactRankOfStages(const std::vector<StageRun>& stages, const RankLayout& layout, int64_t rank) {

@@ -24,9 +24,6 @@ absl::StatusOr<CutPipeline> CutForPipeline(const Lowered& lowered, const Enacted
 // loss is the one that the whole model tells.
 Run RunOfStage(const StageGraph& stage, const Lowered& whole, Run run);
 
-// A stage enacted for one micro-batch; `run`: RunOfStage's, with segments of this stage.
-absl::StatusOr<Enacted> EnactStage(const StageGraph& stage, const Run& run);
-
 // A stage, which outlives this, and its run: RunOfStage's, with segments of it.
 struct StageRun {
   const StageGraph* stage = nullptr;

@@ -137,6 +137,42 @@ int64_t FlopsOf(const RegionCalls& region, const std::vector<int32_t>& calls) {
   return flops;
 }
 
+// The calls of a region as a cut takes them: what an operator costs by `line`. `link`: tensors may go to the host.
+CutRegion CutRegionOf(const RegionCalls& region, CostLine line, const std::optional<LinkPrice>& link) {
+  const Values values(region);
+  const Makers makers(region, values);
+  CutRegion cut;
+  for (int32_t v = 0; v < values.count(); ++v) {
+    const RegionStorage& storage = region.storages[Index(values.StorageOf(v))];
+    cut.bytes.push_back(!values.IsLast(v) ? CutRegion::kNever : storage.leaves ? 0 : storage.bytes);
+    if (!link) continue;
+    const bool moves = !values.IsWritten(v) && !storage.leaves && storage.bytes >= kLeastOffloadBytes;
+    cut.move_cost.push_back(moves ? PriceOf(*link, storage.bytes) : CutRegion::kNever);
+  }
+  for (size_t i = 0; i < region.calls.size(); ++i) {
+    const RegionCall& call = region.calls[i];
+    CutRegion::Call& in_cut = cut.calls.emplace_back();
+    in_cut.makes = makers.Of(i);
+    if (in_cut.makes.empty()) continue;  // a view, or an effect that no second run repeats
+    in_cut.cost = IsEffectful(region, static_cast<int32_t>(i)) ? CutRegion::kNever
+                  : line == CostLine::kTime                    ? call.ns
+                                                               : call.flops;
+    for (const StorageVersion& what : call.reads) {
+      if (values.Has(what.storage)) in_cut.reads.push_back(values.At(what));
+    }
+    Unite(in_cut.reads);
+    for (int32_t storage : call.writes) {
+      if (values.Has(storage)) cut.together.push_back({region.storages[Index(storage)].maker, static_cast<int32_t>(i)});
+    }
+  }
+  for (const SavedStorage& saved : region.saved) {
+    // Autograd refuses what is written over after it was saved.
+    if (values.Has(saved.what.storage)) cut.saved.push_back(values.LastOf(saved.what.storage));
+  }
+  Unite(cut.saved);
+  return cut;
+}
+
 class OptionFinder {
  public:
   OptionFinder(const RegionCalls& whole, CostLine line, int64_t call_cost, const OptionLimits& limits,
@@ -223,41 +259,6 @@ class OptionFinder {
 };
 
 }  // namespace
-
-CutRegion CutRegionOf(const RegionCalls& region, CostLine line, const std::optional<LinkPrice>& link) {
-  const Values values(region);
-  const Makers makers(region, values);
-  CutRegion cut;
-  for (int32_t v = 0; v < values.count(); ++v) {
-    const RegionStorage& storage = region.storages[Index(values.StorageOf(v))];
-    cut.bytes.push_back(!values.IsLast(v) ? CutRegion::kNever : storage.leaves ? 0 : storage.bytes);
-    if (!link) continue;
-    const bool moves = !values.IsWritten(v) && !storage.leaves && storage.bytes >= kLeastOffloadBytes;
-    cut.move_cost.push_back(moves ? PriceOf(*link, storage.bytes) : CutRegion::kNever);
-  }
-  for (size_t i = 0; i < region.calls.size(); ++i) {
-    const RegionCall& call = region.calls[i];
-    CutRegion::Call& in_cut = cut.calls.emplace_back();
-    in_cut.makes = makers.Of(i);
-    if (in_cut.makes.empty()) continue;  // a view, or an effect that no second run repeats
-    in_cut.cost = IsEffectful(region, static_cast<int32_t>(i)) ? CutRegion::kNever
-                  : line == CostLine::kTime                    ? call.ns
-                                                               : call.flops;
-    for (const StorageVersion& what : call.reads) {
-      if (values.Has(what.storage)) in_cut.reads.push_back(values.At(what));
-    }
-    Unite(in_cut.reads);
-    for (int32_t storage : call.writes) {
-      if (values.Has(storage)) cut.together.push_back({region.storages[Index(storage)].maker, static_cast<int32_t>(i)});
-    }
-  }
-  for (const SavedStorage& saved : region.saved) {
-    // Autograd refuses what is written over after it was saved.
-    if (values.Has(saved.what.storage)) cut.saved.push_back(values.LastOf(saved.what.storage));
-  }
-  Unite(cut.saved);
-  return cut;
-}
 
 CallOptions OptionsOf(const RegionCalls& whole, const std::vector<Candidate>& ranges, const SegmentLimits& base,
                       CostLine line, int64_t call_cost, const OptionLimits& limits,

@@ -27,9 +27,6 @@ struct LinkPrice {
   int64_t ns_per_tensor = 0;
 };
 
-// The calls of a region as a cut takes them: what an operator costs by `line`. `link`: tensors may go to the host.
-CutRegion CutRegionOf(const RegionCalls& region, CostLine line, const std::optional<LinkPrice>& link = std::nullopt);
-
 struct CallOptions {
   std::vector<Candidate> candidates;      // an option each
   std::vector<CandidateFigures> figures;  // of each

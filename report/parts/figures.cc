@@ -39,6 +39,23 @@ constexpr auto kUnits = std::to_array<UnitDecimals>({
     {ByteUnit::kTB, "TB", 1e12, 3},
 });
 
+// Words of a command line as a shell takes them: "--freeze '^(?!fc\.)'".
+std::string CommandText(const CommandWords& words) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,:/=+%@";
+  std::string text;
+  for (const std::string& word : words) {
+    if (!text.empty()) text += ' ';
+    if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) {
+      text += word;
+      continue;
+    }
+    text += '\'';
+    for (char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    text += '\'';
+  }
+  return text;
+}
+
 }  // namespace
 
 ByteUnit ColumnUnit(int64_t largest, ByteUnit chosen) {
@@ -86,22 +103,6 @@ std::string Words(std::string_view name) {
   std::string words(name);
   std::replace(words.begin(), words.end(), '_', ' ');
   return words;
-}
-
-std::string CommandText(const CommandWords& words) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,:/=+%@";
-  std::string text;
-  for (const std::string& word : words) {
-    if (!text.empty()) text += ' ';
-    if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) {
-      text += word;
-      continue;
-    }
-    text += '\'';
-    for (char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    text += '\'';
-  }
-  return text;
 }
 
 std::string Others(int64_t count) { return absl::StrFormat("%d other%s", count, count == 1 ? "" : "s"); }

@@ -34,9 +34,6 @@ std::string Percent(int64_t part, int64_t whole);
 // "saved activations" of "saved_activations".
 std::string Words(std::string_view name);
 
-// Words of a command line as a shell takes them: "--freeze '^(?!fc\.)'".
-std::string CommandText(const CommandWords& words);
-
 // The cell as text of the screen: sizes in `unit`, shapes as 64x3x224x224, counts with thousands separators, "-" for
 // nothing and for what is not known.
 std::string CellText(const Cell& cell, ColumnKind kind, ByteUnit unit);

@@ -1,15 +1,23 @@
-#include "solver/methods/cut_plan.h"
-
+// A schedule that follows a cut: what the cut keeps is kept, what it makes again is dropped when room runs out and made
+// again just in time.
+//
+//   keep a2, room for two:   F1 F2 F3 (drop a1) B3 B2 | F1 B1
+//
+// Nothing is dropped before memory forces it; of what the cut does not keep, what is needed last is dropped first.
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <map>
 #include <tuple>
 
 #include "analyzer/order/stable_sort.h"
+#include "solver/bound/cut_value.h"
 #include "solver/methods/methods.h"
 #include "solver/methods/plan_repair.h"
 #include "solver/problem/no_recompute.h"
+#include "solver/problem/op_sequence.h"
+#include "solver/problem/stages.h"
 
 namespace onnx_mem {
 namespace {
@@ -158,12 +166,14 @@ class Execution {
   OpSequence runs_;
 };
 
-}  // namespace
-
+// Where not everything fits even so, the runs exceed the budget. Empty where the same runs come again and again,
+// and where `stop` has said so before the end.
 OpSequence FollowCut(const StageProblem& problem, int64_t budget_bytes, const CutValue& cut,
                      const std::function<bool()>& stop) {
   return Execution(problem, budget_bytes, cut).Run(stop);
 }
+
+}  // namespace
 
 namespace {
 

@@ -58,8 +58,7 @@ bool CanRun(const StageProblem& problem, const std::vector<int>& needs, const st
   });
 }
 
-}  // namespace
-
+// Indices into problem.ops of the operators that a run without recomputation needs, ascending.
 std::vector<int> OperatorsRunOnce(const StageProblem& problem) { return Selector(problem).Select(); }
 
 OpSequence RunOnce(const StageProblem& problem) {
@@ -82,5 +81,7 @@ OpSequence RunOnce(const StageProblem& problem) {
   }
   return runs;
 }
+
+}  // namespace
 
 }  // namespace onnx_mem

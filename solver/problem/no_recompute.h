@@ -10,9 +10,6 @@
 
 namespace onnx_mem {
 
-// Indices into problem.ops of the operators that a run without recomputation needs, ascending.
-std::vector<int> OperatorsRunOnce(const StageProblem& problem);
-
 OpSequence RunOnce(const StageProblem& problem);
 
 }  // namespace onnx_mem

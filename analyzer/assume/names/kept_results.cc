@@ -93,6 +93,11 @@ int32_t EndOfNextElement(const Calls& calls, int32_t node, size_t depth) {
   return call >= 0 && IsElement(calls.span(call).name) ? calls.span(call).end : around;
 }
 
+// Whether a node is the softmax of an attention that hands its weights back beside its result.
+bool HandsWeightsBack(const FrameworkGraph& graph, const FrameworkNode& node) {
+  return node.op == "softmax" && ScalesTheProduct(graph, node);
+}
+
 // The end of the layer that an attention module's weights are handed up to, the innermost element of a stack around it
 // that has linear layers beside the attention's own; or, if sooner, of the next attention there, which takes over the
 // name: x, _ = self.self_attn(x); x, _ = self.cross_attn(x, memory). -1 if the attention is not a module of its own.
@@ -228,10 +233,6 @@ int64_t BytesKeptByHooks(const FrameworkGraph& graph) {
     bytes += NumBytes(weight.shape, weight.dtype).value_or(0);
   }
   return bytes;
-}
-
-bool HandsWeightsBack(const FrameworkGraph& graph, const FrameworkNode& node) {
-  return node.op == "softmax" && ScalesTheProduct(graph, node);
 }
 
 int32_t KeptUntil(const FrameworkGraph& graph, const Calls& calls, TensorId id, bool names_known, bool guess) {

@@ -27,9 +27,6 @@ int32_t KeptUntil(const FrameworkGraph& graph, const Calls& calls, TensorId id, 
 // Of the weights that modules keep from run to run: those of the run before, until each is computed anew.
 int64_t BytesKeptByHooks(const FrameworkGraph& graph);
 
-// Whether a node is the softmax of an attention that hands its weights back beside its result.
-bool HandsWeightsBack(const FrameworkGraph& graph, const FrameworkNode& node);
-
 }  // namespace onnx_mem::names
 
 #endif  // ONNX_MEM_ANALYZER_ASSUME_NAMES_KEPT_RESULTS_H_

@@ -118,6 +118,22 @@ TensorRef BroadcastMatmul(Machine& m, const TensorRef& a, const TensorRef& b) {
   return UnsafeView(m, Bmm(m, left, right), out);
 }
 
+// The transpose of a parameter that the file stores transposed: `stored` [in, out] stands for a parameter [out, in];
+// gives its t(), [in, out] in column-major order.
+TensorRef TransposeOfStored(Machine& m, const TensorRef& stored) {
+  NodeRef node = m.MakeNode("TBackward0", {stored});
+  const Dims dims = stored->dims;
+  TensorRef view = m.Alias(stored, dims, Dims{1, dims[0]});
+  node.Output(view);
+  // In terms of the stored layout the parameter's own order is the contiguous one.
+  node.Formula([](Backward& b) {
+    const EagerTensor& g = *b.grad();
+    const bool column_major = g.strides[0] == 1 && g.strides[1] == g.dims[0];
+    b.result(0, b.m.Alias(b.grad(), g.dims, column_major ? ContiguousStrides(g.dims) : Dims{1, g.dims[0]}));
+  });
+  return view;
+}
+
 void EnactLinear(Machine& m, const Call& call, Outputs& out) {
   const TensorRef bias = m.AutocastLow(call.input(2));
   const TensorRef weight = m.AutocastLow(call.input(1));
@@ -245,20 +261,6 @@ TensorRef Linear(Machine& m, const TensorRef& x, const TensorRef& weight_t, cons
   out.back() = weight_t->dims[1];
   const TensorRef rows = Reshape(m, x, Dims{NumRows(x->dims), x->dims.back()});
   return UnsafeView(m, Addmm(m, bias, rows, weight_t), out);
-}
-
-TensorRef TransposeOfStored(Machine& m, const TensorRef& stored) {
-  NodeRef node = m.MakeNode("TBackward0", {stored});
-  const Dims dims = stored->dims;
-  TensorRef view = m.Alias(stored, dims, Dims{1, dims[0]});
-  node.Output(view);
-  // In terms of the stored layout the parameter's own order is the contiguous one.
-  node.Formula([](Backward& b) {
-    const EagerTensor& g = *b.grad();
-    const bool column_major = g.strides[0] == 1 && g.strides[1] == g.dims[0];
-    b.result(0, b.m.Alias(b.grad(), g.dims, column_major ? ContiguousStrides(g.dims) : Dims{1, g.dims[0]}));
-  });
-  return view;
 }
 
 namespace {

@@ -22,9 +22,6 @@ struct MatrixLayout {
   bool column_major;  // in the last two dimensions
 };
 MatrixLayout LayoutOf(const EagerTensor& t);
-// The transpose of a parameter that the file stores transposed: `stored` [in, out] stands for a parameter [out, in];
-// gives its t(), [in, out] in column-major order.
-TensorRef TransposeOfStored(Machine& m, const TensorRef& stored);
 
 }  // namespace onnx_mem::eager
 

@@ -181,6 +181,12 @@ bool ReadFloats(const onnx::TensorProto& tensor, DType dtype, int64_t count, std
   return true;
 }
 
+// Element count of `tensor`; -1 where a dim is negative or the product overflows.
+int64_t NumElementsOf(const onnx::TensorProto& tensor) {
+  Shape shape(Dims(tensor.dims().begin(), tensor.dims().end()));
+  return NumElements(shape).value_or(-1);
+}
+
 }  // namespace
 
 DType DTypeOf(int element_type) {
@@ -194,11 +200,6 @@ int ElementTypeOf(DType dtype) {
     if (row.dtype == dtype) return row.element_type;
   }
   return onnx::TensorProto::UNDEFINED;
-}
-
-int64_t NumElementsOf(const onnx::TensorProto& tensor) {
-  Shape shape(Dims(tensor.dims().begin(), tensor.dims().end()));
-  return NumElements(shape).value_or(-1);
 }
 
 bool HasPayload(const onnx::TensorProto& tensor) {

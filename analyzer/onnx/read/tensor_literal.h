@@ -21,9 +21,6 @@ int ElementTypeOf(DType dtype);
 // Whether the tensor carries its contents: false where the reader left them behind or they lie in another file.
 bool HasPayload(const onnx::TensorProto& tensor);
 
-// Element count of `tensor`; -1 where a dim is negative or the product overflows.
-int64_t NumElementsOf(const onnx::TensorProto& tensor);
-
 // The contents, or null where they are absent, are more than `max_elements`, do not match the dims, or have an element
 // type that neither int64 nor double holds (float8, float4, complex).
 LiteralPtr LiteralOf(const onnx::TensorProto& tensor, int64_t max_elements);

@@ -85,6 +85,17 @@ void FoldPart(size_t at, Differs may_differ, Text text, std::vector<ListedInput>
   std::erase_if(lines, [&](const ListedInput&) { return gone[i++]; });
 }
 
+// The first of them, and how many more there are: a file may name thousands.
+std::string JoinFirst(std::vector<std::string> words, absl::string_view separator) {
+  constexpr size_t kMost = 16;
+  if (words.size() > kMost) {
+    const std::string rest = absl::StrCat("... (", words.size() - kMost, " more)");
+    words.resize(kMost);
+    words.push_back(rest);
+  }
+  return absl::StrJoin(words, separator);
+}
+
 void Fold(std::vector<ListedInput>& lines) {
   size_t longest = 0;
   for (const ListedInput& line : lines) longest = std::max(longest, line.parts.size());
@@ -112,16 +123,6 @@ std::string TypeText(const DeclaredInput& input) {
 }
 
 }  // namespace
-
-std::string JoinFirst(std::vector<std::string> words, absl::string_view separator) {
-  constexpr size_t kMost = 16;
-  if (words.size() > kMost) {
-    const std::string rest = absl::StrCat("... (", words.size() - kMost, " more)");
-    words.resize(kMost);
-    words.push_back(rest);
-  }
-  return absl::StrJoin(words, separator);
-}
 
 std::string TextOf(const DeclaredInput& input) { return absl::StrCat(input.name, "  ", TypeText(input)); }
 

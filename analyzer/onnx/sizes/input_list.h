@@ -14,9 +14,6 @@
 
 namespace onnx_mem {
 
-// The first of them, and how many more there are: a file may name thousands.
-std::string JoinFirst(std::vector<std::string> words, absl::string_view separator);
-
 // "input_ids  int64 [batch, seq]".
 std::string TextOf(const DeclaredInput& input);
 

@@ -78,19 +78,20 @@ RowsByName IndexRows() {
   return index;
 }
 
-}  // namespace
-
-const std::vector<AtenRow>& AllAtenRows() {
-  static const std::vector<AtenRow>& rows = *new std::vector<AtenRow>(BuildRows());
-  return rows;
-}
-
+// "add_.Tensor" -> "add.Tensor".
 std::string OutOfPlace(std::string_view name) {
   const size_t dot = std::min(name.find('.'), name.size());
   const bool in_place = dot > 1 && name[dot - 1] == '_' && name[0] != '_';
   std::string plain(name.substr(0, in_place ? dot - 1 : dot));
   plain.append(name.substr(dot));
   return plain;
+}
+
+}  // namespace
+
+const std::vector<AtenRow>& AllAtenRows() {
+  static const std::vector<AtenRow>& rows = *new std::vector<AtenRow>(BuildRows());
+  return rows;
 }
 
 const AtenRow* FindAten(std::string_view name) {

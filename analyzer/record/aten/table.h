@@ -19,9 +19,6 @@ struct AtenRow {
 // The row of "relu_" or "add.Tensor", in a namespace "ns::op"; null where there is none.
 const AtenRow* FindAten(std::string_view name);
 
-// "add_.Tensor" -> "add.Tensor".
-std::string OutOfPlace(std::string_view name);
-
 const std::vector<AtenRow>& AllAtenRows();
 
 }  // namespace onnx_mem::record
