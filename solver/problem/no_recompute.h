@@ -3,8 +3,6 @@
 #ifndef ONNX_MEM_SOLVER_PROBLEM_NO_RECOMPUTE_H_
 #define ONNX_MEM_SOLVER_PROBLEM_NO_RECOMPUTE_H_
 
-#include <vector>
-
 #include "solver/problem/op_sequence.h"
 #include "solver/problem/stages.h"
 
