@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/assume/names/hook_weights.h"
 #include "analyzer/assume/names/releases.h"
 #include "analyzer/eager/engine/op_table.h"
 #include "analyzer/graph/status_macros.h"
@@ -96,6 +97,7 @@ absl::StatusOr<Lowered> Prepare(const Source& source, const Run& run) {
   RETURN_IF_ERROR(work::CheckLeft());
   ASSIGN_OR_RETURN(Lowered lowered, Lower(source, run));
   RETURN_IF_ERROR(SettleShapes(lowered));
+  names::AddWeightsOfRunBefore(lowered);
   // Local variables of the forward code decide an inference's peak, and a training step's where it lies in forward.
   lowered.releases = names::ReleaseAfter(lowered.graph, names::NameRules::kLocals);
   ASSIGN_OR_RETURN(lowered, WithAdapters(std::move(lowered), run));

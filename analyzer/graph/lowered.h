@@ -45,6 +45,12 @@ struct CheckpointCall {
   bool reentrant = false;    // use_reentrant=True
 };
 
+// What a module holds from run to run: `before`, a buffer, from the start until `now` is made.
+struct ReplacedTensor {
+  TensorId before;
+  TensorId now;
+};
+
 struct Lowered {
   FrameworkGraph
       graph;  // nodes are framework operators (engine/op_table.h) in the order in which they ran; no dead nodes
@@ -59,6 +65,7 @@ struct Lowered {
   // For each tensor the index of the node after which the last Python reference to it is freed: -1 where no node reads
   // or makes it, the number of nodes where the caller holds it (an output of the model).
   IdVector<TensorId, int32_t> releases;
+  std::vector<ReplacedTensor> replaced;
   bool split_logits = false;   // over ranks, which take the loss together: loss_parallel()
   bool training_form = false;  // exported in training mode: its dropouts are in the file
   std::vector<Diagnostic> diagnostics;

@@ -173,10 +173,6 @@ OpSequence FollowCut(const StageProblem& problem, int64_t budget_bytes, const Cu
   return Execution(problem, budget_bytes, cut).Run(stop);
 }
 
-}  // namespace
-
-namespace {
-
 // From keeping everything: what the cut makes again is given up at the cut. Results that others are made from are given
 // up last, so that one run serves all.
 void GiveUpDropped(const StageProblem& problem, const SolvedCut& cut, const SolveLimits& limits, PlanRepair& repair) {

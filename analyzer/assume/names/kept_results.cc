@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "analyzer/assume/names/hook_weights.h"
 #include "analyzer/exported/source_trace.h"
 #include "analyzer/ops/ops.h"
 
@@ -213,31 +214,11 @@ int32_t KeptAsModelOutput(const FrameworkGraph& graph, const Calls& calls, Tenso
   return calls.EndOfFrameAt(maker, depth);
 }
 
-// torch.nn.utils.weight_norm (the older one, with parameters weight_g and weight_v): a hook before forward sets the
-// module's attribute `weight`, which holds the result until the next forward. A parametrization's result is a value of
-// forward's own (parametrizations.weight.original0, original1).
-bool IsKeptByHook(const FrameworkGraph& graph, TensorId id) {
-  const FrameworkNode& node = *graph.MakerOf(id);
-  return node.op == "weight_norm" && node.inputs.size() == 2 && node.inputs[0].valid() && node.inputs[1].valid() &&
-         absl::EndsWith(graph.tensors[node.inputs[0]].name, "_v") &&
-         absl::EndsWith(graph.tensors[node.inputs[1]].name, "_g");
-}
-
 }  // namespace
-
-int64_t BytesKeptByHooks(const FrameworkGraph& graph) {
-  int64_t bytes = 0;
-  for (const FrameworkNode& node : graph.nodes) {
-    if (node.op != "weight_norm" || !IsKeptByHook(graph, node.outputs[0])) continue;
-    const Tensor& weight = graph.tensors[node.outputs[0]];
-    bytes += NumBytes(weight.shape, weight.dtype).value_or(0);
-  }
-  return bytes;
-}
 
 int32_t KeptUntil(const FrameworkGraph& graph, const Calls& calls, TensorId id, bool names_known, bool guess) {
   if (!graph.tensors[id].producer.valid()) return -1;
-  if (IsKeptByHook(graph, id)) return static_cast<int32_t>(graph.nodes.size()) - 1;
+  if (IsKeptByHook(graph, id)) return static_cast<int32_t>(graph.nodes.size());
   const int32_t handed_on = guess ? KeptAsWeights(graph, calls, id) : -1;
   if (names_known) return handed_on;
   return std::max({handed_on, KeptAsEmbedding(graph, calls, id), KeptAsModelOutput(graph, calls, id)});

@@ -10,7 +10,6 @@
 #include "analyzer/assume/choices/inplace.h"
 #include "analyzer/assume/choices/loose_parameters.h"
 #include "analyzer/assume/choices/written_out.h"
-#include "analyzer/assume/names/kept_results.h"
 #include "analyzer/assume/names/releases.h"
 #include "analyzer/assume/regions/function_saves.h"
 #include "analyzer/assume/regions/grad_regions.h"
@@ -84,7 +83,6 @@ bool NameAllInCalls(Lowered& lowered) { return Release(lowered, names::NameRules
 // where it is read, of what is smaller.
 int64_t BytesOfComputed(const Lowered& lowered) { return lowered.computed_bytes; }
 int64_t BytesOfUnread(const Lowered& lowered) { return -lowered.unread_parameter_bytes; }
-int64_t BytesOfKept(const Lowered& lowered) { return -names::BytesKeptByHooks(lowered.graph); }
 int64_t BytesOfOwnCopies(const Lowered& lowered) { return -BytesOfMergedCopies(lowered); }
 int64_t BytesOfUnreadBuffers(const Lowered& lowered) { return -lowered.unread_buffer_bytes; }
 
@@ -191,7 +189,6 @@ constexpr Alternative kInPlace[] = {{.words = "with --inplace all", .run = Write
 constexpr Alternative kLooseFrozen[] = {{.towards = Towards::kLess, .lowered = FreezeLooseTables}};
 constexpr Alternative kUnread[] = {{.towards = Towards::kMore, .bytes = BytesOfUnread}};
 constexpr Alternative kUnreadBuffers[] = {{.towards = Towards::kMore, .bytes = BytesOfUnreadBuffers}};
-constexpr Alternative kKept[] = {{.towards = Towards::kMore, .bytes = BytesOfKept}};
 constexpr Alternative kNoCopies[] = {{.towards = Towards::kLess, .lowered = LeaveOutCopies}};
 // A norm copies its gradient into the layout of what was not copied.
 constexpr Alternative kNoCopiesOfTraining[] = {{.lowered = LeaveOutCopies}};
@@ -226,7 +223,6 @@ constexpr Assumption kAssumptions[] = {
     {.fact = "parameters that are not in the file", .code = Code::kParameterUnread, .alternatives = kUnread},
     {.fact = "parameters that are not in the file", .alternatives = kUnread, .open = IsNoneListed},
     {.fact = "buffers that are not in the file", .alternatives = kUnreadBuffers, .open = IsAlwaysOpen},
-    {.fact = "weights that hooks keep", .alternatives = kKept, .open = IsAlwaysOpen},
     {.fact = "names of the file", .code = Code::kWeightNames, .alternatives = kNamed},
     {.fact = "order of operands", .alternatives = kSwapped, .open = HasSwapped},
     {.fact = "order of operands", .inference = false, .alternatives = kOtherOrder, .open = IsAlwaysOpen},

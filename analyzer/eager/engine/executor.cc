@@ -46,6 +46,10 @@ Executor::Executor(Machine& machine, const Lowered& lowered, std::span<const std
     if (named) release_after_[id] = static_cast<int32_t>(graph_.nodes.size());
     dropped_after_[static_cast<size_t>(release_after_[id])].push_back(id);
   }
+  for (const ReplacedTensor& replaced : lowered.replaced) {
+    const NodeId maker = graph_.tensors[replaced.now].producer;
+    if (maker.valid()) dropped_after_[static_cast<size_t>(maker.value())].push_back(replaced.before);
+  }
   if (!graph_.nodes.empty()) m_.SetNodes({&*graph_.nodes.begin(), graph_.nodes.size()});
   m_.SetCountsNumbers(!lowered.recorded);
   m_.SetDropsNodes(lowered.recorded);
