@@ -169,7 +169,8 @@ class FakeMode(FakeTensorMode):
             if getattr(args[0], "_onnx_mem_drawn", False):
                 raise DrawnNumber(func)
         try:
-            out = super().dispatch(func, types, args, kwargs)
+            out = (self._empty_like(args[1]) if func is aten._ctc_loss_backward.Tensor else
+                   super().dispatch(func, types, args, kwargs))
         except DynamicOutputShapeException:
             if (out := self._of_known_count(func, types, args, kwargs or {})) is None:
                 raise
@@ -199,11 +200,25 @@ class FakeMode(FakeTensorMode):
         if func is aten.masked_select.default:
             read, mask = torch.broadcast_tensors(args[0], args[1])
             return read[mask] if known(mask) is not None else None
+        if func is aten._ctc_loss.Tensor:
+            return self._of_ctc(args[0], known(args[3]))
         value = _worked_out(func, args, kwargs)
         if not isinstance(value, torch.Tensor):
             return None
         return self._empty(value.shape, value.stride(), value.dtype, args[0].device)
 
+    def _of_ctc(self, x: torch.Tensor, lengths: torch.Tensor | None) -> Any:
+        """Losses, and log_alpha, which is as wide as the longest target (ctc_loss_gpu_template of cuda/LossCTC.cu)."""
+        if lengths is None:
+            return None
+        shapes = (x.shape[1],), (x.shape[1], x.shape[0], 2 * int(lengths.max()) + 1)
+        return tuple(self._empty(shape, None, x.dtype, x.device) for shape in shapes)
+
+    def _empty_like(self, t: torch.Tensor) -> FakeTensor:
+        return self._empty(t.shape, None, t.dtype, t.device)
+
     def _empty(self, shape: Any, strides: Any, dtype: torch.dtype, device: torch.device) -> FakeTensor:
         with no_dispatch():
-            return FakeTensor(self, torch.empty_strided(shape, strides, dtype=dtype, device="meta"), device)
+            made = (torch.empty(shape, dtype=dtype, device="meta") if strides is None else
+                    torch.empty_strided(shape, strides, dtype=dtype, device="meta"))
+            return FakeTensor(self, made, device)

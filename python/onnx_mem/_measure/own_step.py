@@ -58,7 +58,7 @@ def watched(step: Callable[..., object], model: object, inputs: Callable[[], Any
         with reach.without_data():
             _run(functools.partial(step, *before, *x, **kw), reach, tracker)
             return tracker
-    return on_fake_cuda("the step", run)
+    return on_fake_cuda("the step", run, names_cpu=True)
 
 
 def tensors_in(tree: Any) -> list[torch.Tensor]:

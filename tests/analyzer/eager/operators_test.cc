@@ -426,6 +426,13 @@ INSTANTIATE_TEST_SUITE_P(
          4096,
          0,
          "gather:2048 clone:65536"},
+        {"block_diag",
+         "block_diag",
+         {{{64, 32}}, {{16, 8}}},
+         {80, 40},
+         0,
+         0,
+         "clone:8192 clone:512"},
         {"masked_scatter",
          "masked_scatter",
          {{{64, 256}}, {{64, 256}, false, kBoolean}, {{8, 256}}},
@@ -629,6 +636,24 @@ INSTANTIATE_TEST_SUITE_P(
          "assumed_backward:768 assumed_backward:192"},
     }),
     NameOf);
+
+// IndexKernel.cpp, IndexKernel.cu: running sums of the mask, and a dense copy of a mask that is broadcast; of what is
+// found a place for each dimension.
+TEST(KernelTakesTest, OfScatteringByAMask) {
+  using Takes = std::vector<int64_t>;
+  OperatorRun run;
+  const auto takes = [&run] {
+    const Recorder& recorder = run.machine().recorder();
+    return recorder.program().steps[recorder.current_step()].kernel_takes;
+  };
+  const TensorRef x = run.Static({{64, 256}}), source = run.Static({{8, 256}});
+  run.One("masked_scatter", {x, run.Static({{64, 256}, false, kBoolean}), source}, {64, 256});
+  EXPECT_EQ(takes(), Takes{64 * 256 * 8});
+  run.One("masked_scatter", {x, run.Static({{64, 1}, false, kBoolean}), source}, {64, 256});
+  EXPECT_EQ(takes(), (Takes{64 * 256 * 8, 64 * 256}));
+  run.One("masked_select", {x, run.Static({{64, 1}, false, kBoolean})}, {2048});
+  EXPECT_EQ(takes(), Takes{2048 * 8 * 2});
+}
 
 // The executor makes a tensor of the size that the file states.
 TEST(MisfitTest, WhatDoesNotFitIsLeftToTheFile) {
