@@ -655,6 +655,25 @@ TEST(KernelTakesTest, OfScatteringByAMask) {
   EXPECT_EQ(takes(), Takes{2048 * 8 * 2});
 }
 
+// bitsandbytes: few rows are multiplied by what reads the packed weight, since 0.50.0; with scales that are packed too,
+// versions before let go of them when the weight is there.
+TEST(PackedLinearTest, UnpacksByVersion) {
+  const auto forward = [](int64_t rows, bool grad, int64_t unpacks) {
+    OperatorRun run;
+    const Attributes attributes = {
+        {"features", int64_t{32}}, {"depth", int64_t{64}}, {"packed_scales", int64_t{32}}, {"unpacks", unpacks}};
+    const TensorRef x = run.Static({{rows, 64}, grad}), weight = run.Static({{32, 32}, false, DType::kUInt8});
+    const size_t before = run.buffers();
+    run.One("packed_linear", {x, weight}, {rows, 32}, attributes);
+    return run.Allocations(before);
+  };
+  EXPECT_EQ(forward(2, true, 0), "gemm_4bit:256");
+  EXPECT_EQ(forward(2, true, 1), "dequantize_blockwise:128 dequantize_4bit:8192 mm:256");
+  EXPECT_EQ(forward(1, false, 1), "gemm_4bit:128");
+  EXPECT_EQ(forward(1, true, 1), "dequantize_blockwise:128 dequantize_4bit:8192 mm:128");
+  EXPECT_EQ(forward(8, true, 0), "dequantize_blockwise:128 dequantize_blockwise:128 dequantize_4bit:8192 mm:1024");
+}
+
 // The executor makes a tensor of the size that the file states.
 TEST(MisfitTest, WhatDoesNotFitIsLeftToTheFile) {
   OperatorRun run;

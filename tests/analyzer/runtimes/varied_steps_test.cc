@@ -41,6 +41,15 @@ TEST(VariedSteps, ShorterStepsLeaveBlocksThatAreTooSmall) {
   EXPECT_GT(varied.device_high_bytes, alone.device_high_bytes);
 }
 
+// A block of 1 MiB more than what is requested, or less, counts whole.
+TEST(VariedSteps, BlocksThatAreNotCutCountAsAllocated) {
+  const PeakFigures alone = Trained(OfLength(512, {})), varied = Trained(OfLength(512, 505));
+  EXPECT_EQ(varied.allocated_peak_bytes, alone.allocated_peak_bytes);
+  EXPECT_EQ(varied.allocated_low_bytes, alone.allocated_low_bytes);
+  EXPECT_GT(varied.allocated_high_bytes, alone.allocated_high_bytes);
+  EXPECT_LE(varied.allocated_high_bytes, alone.allocated_high_bytes + (int64_t{8} << 20));
+}
+
 TEST(VariedSteps, OneSizeVariesNot) {
   EXPECT_EQ(Trained(OfLength(512, 512)).device_high_bytes, Trained(OfLength(512, {})).device_high_bytes);
 }
