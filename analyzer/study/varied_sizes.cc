@@ -45,10 +45,10 @@ absl::StatusOr<VariedAxis> AxisOf(const std::string& name, int64_t shortest, con
 Diagnostic NoteOf(const Workload& workload, const VariedPeaks& peaks, int64_t longest_bytes) {
   const std::string run = workload.run.training ? "training" : "inference";
   return {.code = Code::kVariedSizes,
-          .message = absl::StrCat(run, ": with steps in random order PyTorch reserves ",
-                                  FormatBytes(peaks.middle_reserved_bytes), ", up to ",
-                                  FormatBytes(peaks.high_reserved_bytes),
-                                  "; for the longest alone ", FormatBytes(longest_bytes)),
+          .message =
+              absl::StrCat(run, ": with steps in random order PyTorch reserves ",
+                           FormatBytes(peaks.middle_reserved_bytes), ", up to ", FormatBytes(peaks.high_reserved_bytes),
+                           "; for the longest alone ", FormatBytes(longest_bytes)),
           .details = {"why: a cached block that is too small for a longer step stays beside the new one",
                       "on a card without that room PyTorch gives cached blocks back, which costs time",
                       "way out: PYTORCH_ALLOC_CONF=expandable_segments:True, or the longest step first"},

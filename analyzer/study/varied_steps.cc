@@ -32,7 +32,8 @@ Scripts ScriptsOf(const LocalStep& step, const Workload& workload, const Library
 
 using Order = std::vector<size_t>;  // of steps, by their number
 
-absl::StatusOr<AllocatorUsage> UsageIn(const Order& order, const std::vector<Scripts>& steps, const Workload& workload) {
+absl::StatusOr<AllocatorUsage> UsageIn(const Order& order, const std::vector<Scripts>& steps,
+                                       const Workload& workload) {
   std::vector<const ReplayScript*> runs;
   for (const size_t number : order) runs.push_back(runs.empty() ? &steps[number].first : &steps[number].later);
   ReplayOptions options;

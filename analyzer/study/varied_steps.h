@@ -1,7 +1,8 @@
-// Steps of one process whose sizes vary -> what the allocator has reserved at last, and the most that is allocated. A block that a short step left in
-// the cache may be too small for a longer one, and what a long step left is cut for shorter ones: so more is reserved
-// than the longest step takes alone. A cached block of which no more than 1 MiB would remain is handed out whole and counts
-// whole as allocated (should_split of c10/cuda/CUDACachingAllocator.cpp), so that hangs on what ran before, too.
+// Steps of one process whose sizes vary -> what the allocator has reserved at last, and the most that is allocated. A
+// block that a short step left in the cache may be too small for a longer one, and what a long step left is cut for
+// shorter ones: so more is reserved than the longest step takes alone. A cached block of which no more than 1 MiB would
+// remain is handed out whole and counts whole as allocated (should_split of c10/cuda/CUDACachingAllocator.cpp), so that
+// hangs on what ran before, too.
 //
 //   the longest alone            |xxxxxxxx|
 //   a short one before           |xxxx|            freed, cached, too small

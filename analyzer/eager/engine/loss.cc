@@ -56,8 +56,8 @@ void EnactMseLoss(Machine& m, const Call& call, Outputs& out) {
   });
 }
 
-// Inputs: log-probabilities [steps, batch, labels], targets. Saved with both results, of which log_alpha is as wide as the
-// longest target and stays inside (_ctc_loss of derivatives.yaml). Backward makes log_beta like it
+// Inputs: log-probabilities [steps, batch, labels], targets. Saved with both results, of which log_alpha is as wide as
+// the longest target and stays inside (_ctc_loss of derivatives.yaml). Backward makes log_beta like it
 // (ctc_loss_backward_gpu_template of LossCTC.cu, as the CPU's).
 void EnactCtcLoss(Machine& m, const Call& call, Outputs& out) {
   const TensorRef x = m.AutocastHigh(call.input(0));

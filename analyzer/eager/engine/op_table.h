@@ -48,7 +48,8 @@
 //                scatter scatter_add (x, index, source?) scatter_reduce
 //                {reduction} index_add index_copy (x, index, source) bucketize index_put (x, values?, i...)
 //                {accumulate} topk sort nonzero copy_into (x, y: written into x in place) unique one_hot triu tril
-//   shape        block_diag (matrices...) cat {axis} stack {axis} pad {pads, mode} upsample {mode} pixel_shuffle pixel_unshuffle roll repeat
+//   shape        block_diag (matrices...) cat {axis} stack {axis} pad {pads, mode} upsample {mode} pixel_shuffle
+//   pixel_unshuffle roll repeat
 //                {repeats} flip im2col col2im grid_sample affine_grid
 //   create       arange full empty zeros_like random (uniform/normal/bernoulli; new, no gradient)
 //   attention    sdpa (q, k, v, mask?) {kernel: math|flash|efficient, causal, scale, dropout, gqa_groups}

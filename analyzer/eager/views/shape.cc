@@ -1,7 +1,7 @@
-// Operators that move elements into a new tensor: cat, stack, block_diag, padding, roll, repeat, flip. None saves more than shapes,
-// but for the paddings that keep their input.
-// Sources: tools/autograd/derivatives.yaml, torch/csrc/autograd/FunctionsManual.cpp (cat_tensors_backward,
-// repeat_backward), aten/src/ATen/native/TensorShape.cpp.
+// Operators that move elements into a new tensor: cat, stack, block_diag, padding, roll, repeat, flip. None saves more
+// than shapes, but for the paddings that keep their input. Sources: tools/autograd/derivatives.yaml,
+// torch/csrc/autograd/FunctionsManual.cpp (cat_tensors_backward, repeat_backward),
+// aten/src/ATen/native/TensorShape.cpp.
 #include "analyzer/eager/views/shape.h"
 
 #include <algorithm>

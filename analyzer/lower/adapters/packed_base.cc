@@ -83,7 +83,8 @@ void AddScales(Lowered& lowered, std::string weight, int64_t features, int64_t d
   AddStored(lowered, absl::StrCat(weight, ".nested_offset"), {});
 }
 
-// gemm_4bit, which reads weights as they are packed, came with 0.50.0. `version`: checked by the option; "": the newest.
+// gemm_4bit, which reads weights as they are packed, came with 0.50.0. `version`: checked by the option; "": the
+// newest.
 bool UnpacksForProducts(std::string_view version) {
   if (!version.starts_with("0.")) return false;
   const std::string_view minor = version.substr(2, version.find('.', 2) - 2);

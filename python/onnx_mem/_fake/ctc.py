@@ -1,5 +1,5 @@
-"""The CTC loss as a GPU runs it: the lengths are read on the host, and PyTorch's own kernel makes what is as long as the
-longest target."""
+"""The CTC loss as a GPU runs it: the lengths are read on the host, and PyTorch's own kernel makes what is as long as
+the longest target."""
 from __future__ import annotations
 
 import math
@@ -25,8 +25,8 @@ def ctc_loss(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: A
         log_probs = log_probs.float()
     if blank == 0 and targets.dim() == 1 and targets.dtype == torch.int32 and log_probs.dtype == torch.float32:
         # _use_cudnn_ctc_loss of native/cudnn/LossCTC.cpp
-        raise Error("cuDNN may run this CTC loss, whose memory is not known; PyTorch's own kernel does where the targets "
-                    "are int64\n  try: targets.long()", "cannot-measure")
+        raise Error("cuDNN may run this CTC loss, whose memory is not known; PyTorch's own kernel does where the "
+                    "targets are int64\n  try: targets.long()", "cannot-measure")
     x = log_probs if log_probs.dim() == 3 else log_probs.unsqueeze(1)
     inputs, lengths = _on_host(input_lengths), _on_host(target_lengths)
     losses = FORWARD(x, targets.to(x.device, torch.int64), inputs.reshape(-1), lengths.reshape(-1), blank,

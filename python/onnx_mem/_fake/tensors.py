@@ -99,7 +99,7 @@ SAID_OF_DEVICE = ("the step names the CPU as its device, as it does on a machine
 def on_fake_cuda(what: str, run: Callable[[], T], names_cpu: bool = False) -> T:
     """`run()` inside fake_cuda(); where that fails, again with the GPU as the default device.
 
-    names_cpu: where tensors on the CPU meet others then, a third time, in which the GPU stands for a CPU that is named.
+    names_cpu: where tensors on the CPU meet others then, once more, in which the GPU stands for a CPU that is named.
 
     Raises:
       Error: that of `run`; else code "cannot-measure", which says `what` does not run and how the first time failed.
@@ -114,16 +114,23 @@ def on_fake_cuda(what: str, run: Callable[[], T], names_cpu: bool = False) -> T:
             except Exception as e:
                 first = first or e
     if names_cpu and isinstance(first, FakeTensorDeviceMismatchError):
-        with fake_cuda(default_device=True), CpuIsTheGpu(DEVICE):
+        return _with_cpu_for_gpu(what, run)
+    raise Error(f"{what} does not run on tensors without data: {said(first)}", "cannot-measure") from first
+
+
+def _with_cpu_for_gpu(what: str, run: Callable[[], T]) -> T:
+    first = None
+    for default_device in (False, True):
+        with fake_cuda(default_device), CpuIsTheGpu(DEVICE):
             try:
                 made = run()
             except Error:
                 raise
             except Exception as e:
-                first = e
-            else:
-                warnings.warn(SAID_OF_DEVICE, stacklevel=2)
-                return made
+                first = first or e
+                continue
+        warnings.warn(SAID_OF_DEVICE, stacklevel=3)
+        return made
     raise Error(f"{what} does not run on tensors without data: {said(first)}", "cannot-measure") from first
 
 

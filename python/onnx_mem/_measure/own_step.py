@@ -58,9 +58,9 @@ def watched(step: Callable[..., object], model: object, inputs: Callable[[], Any
         x, kw = inputs()
         reach = Reach()
         reach.visit(step, "")
-        for i, given in enumerate([model, *x, *kw.values()]):
-            if not isinstance(given, torch.Tensor):
-                reach.visit(given, "" if i else "model")
+        for i, argument in enumerate([model, *x, *kw.values()]):
+            if not isinstance(argument, torch.Tensor):
+                reach.visit(argument, "" if i else "model")
         tracker = LifeTracker(reach.names(), reach.paths(), dict(zip(names, tensors_in((x, kw)), strict=True)))
         tracker.before_each, tracker.values_are_given = reach.release_tensors, given.values
         before = (model,) if model is not None else ()

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import torch
 
 from .._fake.numbers import tell_example
-from .._fake.packed import beside_packed, codes_of_packed
+from .._fake.packed import beside_packed, codes_of_packed, not_packed_yet
 from .._fake.tensors import refuse_what_is_not_plain, without_data
 from .._fake.wrapped import is_wrapper, parts_of
 from ..errors import Error
@@ -98,6 +98,9 @@ class Reach:
 
     def _module(self, x: torch.nn.Module, label: str) -> Iterator[tuple[object, str]]:
         refuse_what_is_not_plain(x, ())
+        if id(x) not in self._inside and (waiting := not_packed_yet(x)):
+            raise Error(f"'{waiting[0]}' has few bits only once it was moved to a device, which a step of your own does "
+                        "not do: move the model before\n  try: model.to(\"cpu\")", "cannot-measure")
         if id(x) not in self._inside:
             name = label or type(x).__name__
             while name in self.modules:
