@@ -64,7 +64,7 @@ def watched(step: Callable[..., object], model: object, inputs: Callable[[], Any
         tracker = LifeTracker(reach.names(), reach.paths(), dict(zip(names, tensors_in((x, kw)), strict=True)))
         tracker.before_each, tracker.values_are_given = reach.release_tensors, given.values
         before = (model,) if model is not None else ()
-        with reach.without_data():
+        with reach.without_data(given.values):
             _run(functools.partial(step, *before, *x, **kw), reach, tracker)
             return tracker
     return on_fake_cuda("the step", run, names_cpu=True)
