@@ -51,7 +51,7 @@ def test_a_step_of_ones_own_counts_them_too():
         loss(model(x).log_softmax(-1).transpose(0, 1), targets, steps, lengths).backward()
 
     measured = onnx_mem.measure(step=step, args=(torch.zeros(2, 30, 8), torch.ones(2, 7, dtype=torch.int64)))
-    assert measured.peak_operator == "_ctc_loss_backward"
+    assert measured.peak_operator == "_ctc_loss_backward.Tensor"
     assert any(x.bytes == 2 * 30 * 11 * 4 for x in measured.live_at_peak)
 
 

@@ -426,7 +426,7 @@ INSTANTIATE_TEST_SUITE_P(
          4096,
          0,
          "gather:2048 clone:65536"},
-        {"block_diag", "block_diag", {{{64, 32}}, {{16, 8}}}, {80, 40}, 0, 0, "clone:8192 clone:512"},
+        {"block_diag", "block_diag", {{{64, 32}}, {{16, 8}}}, {80, 40}, 0, 0, "clone:512 clone:8192"},
         {"masked_scatter",
          "masked_scatter",
          {{{64, 256}}, {{64, 256}, false, kBoolean}, {{8, 256}}},
