@@ -64,7 +64,7 @@
 //                {frame, hop} to_complex complex_abs complex_mul
 //   complex      (of a record: complex dtypes) complex_to_complex {axes} real_to_complex {axes, half} complex_to_real
 //                {axes} complex polar abs_of_complex; views: conj view_as_real view_as_complex
-//   matrices     det logdet inverse solve_triangular (a, b) grouped_mm (a, b, ends of groups?)
+//   matrices     det logdet inverse solve (a, b) {left} solve_triangular (a, b) grouped_mm (a, b, ends of groups?)
 //   detection    roi_align (features, boxes) roi_pool deform_conv (x, weight, offset, bias?, mask?)
 //   collective   (tensor parallelism) all_reduce_gradient all_reduce all_gather {axis, reduces} reduce_scatter {axis}
 //                split_embedding (rows of the table, indices) {rows}

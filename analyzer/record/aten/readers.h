@@ -71,6 +71,7 @@ void EfficientAttention(AtenCall& c);
 void FlashAttention(AtenCall& c);
 void Recurrent(AtenCall& c);
 void CtcLoss(AtenCall& c);
+void Solve(AtenCall& c);
 
 }  // namespace onnx_mem::record
 

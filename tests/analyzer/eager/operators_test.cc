@@ -603,6 +603,14 @@ INSTANTIATE_TEST_SUITE_P(
          "abs:262144 log:262144 gt:65536 where:262144 lt:65536 where:262144 sub:262144 flip:262144 logcumsumexp:262144 "
          "flip:262144 add:262144 exp:262144 sub:262144 flip:262144 logcumsumexp:262144 flip:262144 add:262144 "
          "exp:262144 sub:262144"},
+        {"solve",
+         "solve",
+         {{{8, 16, 16}}, {{8, 4, 16}}},
+         {8, 4, 16},
+         2 * 8192 + 512 + 2048,
+         8192 + 512 + 2048,
+         "linalg_lu_solve:2048 bmm:8192 neg:8192",
+         {{"left", int64_t{0}}}},
         {"diagonal", "diagonal", {{{4, 128, 128}}}, {4, 128}, 0, 0, "diagonal_backward:262144"},
         {"windows", "unfold", {{{4, 64, 16}}}, {4, 31, 16, 4}, 0, 0, "unfold_backward:16384", Axis(1)},
         {"outer_product",
