@@ -99,8 +99,8 @@ class Reach:
     def _module(self, x: torch.nn.Module, label: str) -> Iterator[tuple[object, str]]:
         refuse_what_is_not_plain(x, ())
         if id(x) not in self._inside and (waiting := not_packed_yet(x)):
-            raise Error(f"'{waiting[0]}' has few bits only once it was moved to a device, which a step of your own does "
-                        "not do: move the model before\n  try: model.to(\"cpu\")", "cannot-measure")
+            raise Error(f"'{waiting[0]}' has few bits only once it was moved to a device, which a step of your own "
+                        "does not do: move the model before\n  try: model.to(\"cpu\")", "cannot-measure")
         if id(x) not in self._inside:
             name = label or type(x).__name__
             while name in self.modules:
