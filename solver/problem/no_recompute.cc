@@ -62,6 +62,8 @@ bool CanRun(const StageProblem& problem, const std::vector<int>& needs, const st
 // Indices into problem.ops of the operators that a run without recomputation needs, ascending.
 std::vector<int> OperatorsRunOnce(const StageProblem& problem) { return Selector(problem).Select(); }
 
+}  // namespace
+
 OpSequence RunOnce(const StageProblem& problem) {
   OpSequence runs;
   std::vector<int> left = OperatorsRunOnce(problem);
@@ -82,7 +84,5 @@ OpSequence RunOnce(const StageProblem& problem) {
   }
   return runs;
 }
-
-}  // namespace
 
 }  // namespace onnx_mem
