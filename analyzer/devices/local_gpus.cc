@@ -20,7 +20,8 @@ using NvmlReturn = int;
 using NvmlDevice = void*;
 constexpr NvmlReturn kNvmlSuccess = 0;
 constexpr NvmlReturn kNvmlInsufficientSize = 7;
-constexpr unsigned kNameLength = 96;  // NVML_DEVICE_NAME_V2_BUFFER_SIZE
+constexpr unsigned kNameLength = 96;     // NVML_DEVICE_NAME_V2_BUFFER_SIZE
+constexpr unsigned kVersionLength = 80;  // NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE
 
 struct NvmlMemory {
   unsigned long long total, free, used;
@@ -49,6 +50,7 @@ struct Nvml {
   NvmlReturn (*processes_v1)(NvmlDevice, unsigned*, NvmlProcessV1*) = nullptr;
   NvmlReturn (*processes_v2)(NvmlDevice, unsigned*, NvmlProcessV2*) = nullptr;
   NvmlReturn (*process_name)(unsigned, char*, unsigned) = nullptr;
+  NvmlReturn (*driver_version)(char*, unsigned) = nullptr;
 };
 
 absl::Status NoDriver(std::string_view why) {
@@ -86,6 +88,7 @@ absl::StatusOr<Nvml> LoadCalls(void* library, const char* path) {
   Load(library, "nvmlDeviceGetComputeRunningProcesses", nvml.processes_v1);
   Load(library, "nvmlDeviceGetComputeRunningProcesses_v2", nvml.processes_v2);
   Load(library, "nvmlSystemGetProcessName", nvml.process_name);
+  Load(library, "nvmlSystemGetDriverVersion", nvml.driver_version);
   return nvml;
 }
 
@@ -135,6 +138,12 @@ std::vector<GpuProcess> ProcessesOf(const Nvml& nvml, NvmlDevice device) {
   return {};
 }
 
+std::string DriverOf(const Nvml& nvml) {
+  char version[kVersionLength + 1] = {};
+  if (nvml.driver_version == nullptr || nvml.driver_version(version, kVersionLength) != kNvmlSuccess) return "";
+  return version;
+}
+
 std::optional<LocalGpu> ReadGpu(const Nvml& nvml, unsigned index) {
   NvmlDevice device = nullptr;
   char name[kNameLength + 1] = {};
@@ -150,6 +159,7 @@ std::optional<LocalGpu> ReadGpu(const Nvml& nvml, unsigned index) {
                   static_cast<int64_t>(memory.total),
                   static_cast<int64_t>(memory.used),
                   static_cast<int64_t>(memory.free),
+                  DriverOf(nvml),
                   ProcessesOf(nvml, device)};
 }
 

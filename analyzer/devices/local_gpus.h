@@ -27,6 +27,7 @@ struct LocalGpu {
   int64_t total_bytes = 0;
   int64_t used_bytes = 0;
   int64_t free_bytes = 0;
+  std::string driver;                 // its version: "570.86.15"; "" where it does not tell
   std::vector<GpuProcess> processes;  // that compute on it, the largest first; empty where the driver does not tell
 };
 

@@ -42,16 +42,17 @@ absl::StatusOr<VariedAxis> AxisOf(const std::string& name, int64_t shortest, con
   return varied;
 }
 
-Diagnostic NoteOf(const Workload& workload, const VariedReserved& reserved, int64_t longest_bytes) {
+Diagnostic NoteOf(const Workload& workload, const VariedPeaks& peaks, int64_t longest_bytes) {
   const std::string run = workload.run.training ? "training" : "inference";
   return {.code = Code::kVariedSizes,
-          .message = absl::StrCat(run, ": with steps in random order PyTorch reserves ",
-                                  FormatBytes(reserved.middle_bytes), ", up to ", FormatBytes(reserved.high_bytes),
-                                  "; for the longest alone ", FormatBytes(longest_bytes)),
+          .message =
+              absl::StrCat(run, ": with steps in random order PyTorch reserves ",
+                           FormatBytes(peaks.middle_reserved_bytes), ", up to ", FormatBytes(peaks.high_reserved_bytes),
+                           "; for the longest alone ", FormatBytes(longest_bytes)),
           .details = {"why: a cached block that is too small for a longer step stays beside the new one",
                       "on a card without that room PyTorch gives cached blocks back, which costs time",
                       "way out: PYTORCH_ALLOC_CONF=expandable_segments:True, or the longest step first"},
-          .bytes = reserved.high_bytes - longest_bytes};
+          .bytes = peaks.high_reserved_bytes - longest_bytes};
 }
 
 }  // namespace
@@ -94,10 +95,11 @@ absl::Status Study::WidenByVaried(const Workload& workload, std::vector<Diagnost
       steps.push_back({.program = {enacted, &enacted->program}, .trained = {}});
     }
   }
-  ASSIGN_OR_RETURN(const VariedReserved reserved, ReservedOfVaried(steps, workload));
-  if (reserved.high_bytes + figures.context_high_bytes <= figures.device_high_bytes) return absl::OkStatus();
-  figures.device_high_bytes = reserved.high_bytes + figures.context_high_bytes;
-  diagnostics.push_back(NoteOf(workload, reserved, figures.reserved_peak_bytes));
+  ASSIGN_OR_RETURN(const VariedPeaks peaks, PeaksOfVaried(steps, workload));
+  figures.allocated_high_bytes = std::max(figures.allocated_high_bytes, peaks.high_allocated_bytes);
+  if (peaks.high_reserved_bytes + figures.context_high_bytes <= figures.device_high_bytes) return absl::OkStatus();
+  figures.device_high_bytes = peaks.high_reserved_bytes + figures.context_high_bytes;
+  diagnostics.push_back(NoteOf(workload, peaks, figures.reserved_peak_bytes));
   return absl::OkStatus();
 }
 

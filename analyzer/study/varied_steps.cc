@@ -32,14 +32,14 @@ Scripts ScriptsOf(const LocalStep& step, const Workload& workload, const Library
 
 using Order = std::vector<size_t>;  // of steps, by their number
 
-absl::StatusOr<int64_t> ReservedIn(const Order& order, const std::vector<Scripts>& steps, const Workload& workload) {
+absl::StatusOr<AllocatorUsage> UsageIn(const Order& order, const std::vector<Scripts>& steps,
+                                       const Workload& workload) {
   std::vector<const ReplayScript*> runs;
   for (const size_t number : order) runs.push_back(runs.empty() ? &steps[number].first : &steps[number].later);
   ReplayOptions options;
   options.allocator = workload.allocator;
   options.repetitions = 1;
-  ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(runs, options));
-  return usage.peak_reserved_bytes;
+  return Replay(runs, options);
 }
 
 // Steps as chance gives them, and one of the longest: no run lacks it.
@@ -60,16 +60,21 @@ std::vector<Scripts> AllScripts(const std::vector<LocalStep>& steps, const Workl
 
 }  // namespace
 
-absl::StatusOr<VariedReserved> ReservedOfVaried(const std::vector<LocalStep>& steps, const Workload& workload) {
+absl::StatusOr<VariedPeaks> PeaksOfVaried(const std::vector<LocalStep>& steps, const Workload& workload) {
   constexpr uint32_t kOrders = 7;
   const LibraryCases cases = LibraryCasesOf(workload.allocator, workload.platform);
   const std::vector<Scripts> scripts = AllScripts(steps, workload, cases.high);
+  VariedPeaks peaks;
   std::vector<int64_t> reserved;
   for (uint32_t seed = 1; seed <= kOrders; ++seed) {
-    ASSIGN_OR_RETURN(reserved.emplace_back(), ReservedIn(ByChance(steps.size(), seed), scripts, workload));
+    ASSIGN_OR_RETURN(const AllocatorUsage usage, UsageIn(ByChance(steps.size(), seed), scripts, workload));
+    reserved.push_back(usage.peak_reserved_bytes);
+    peaks.high_allocated_bytes = std::max(peaks.high_allocated_bytes, usage.peak_allocated_bytes);
   }
   std::sort(reserved.begin(), reserved.end());
-  return VariedReserved{.middle_bytes = reserved[reserved.size() / 2], .high_bytes = reserved.back()};
+  peaks.middle_reserved_bytes = reserved[reserved.size() / 2];
+  peaks.high_reserved_bytes = reserved.back();
+  return peaks;
 }
 
 }  // namespace onnx_mem

@@ -1,6 +1,8 @@
-// Steps of one process whose sizes vary -> what the allocator has reserved at last. A block that a short step left in
-// the cache may be too small for a longer one, and what a long step left is cut for shorter ones: so more is reserved
-// than the longest step takes alone.
+// Steps of one process whose sizes vary -> what the allocator has reserved at last, and the most that is allocated. A
+// block that a short step left in the cache may be too small for a longer one, and what a long step left is cut for
+// shorter ones: so more is reserved than the longest step takes alone. A cached block of which no more than 1 MiB would
+// remain is handed out whole and counts whole as allocated (should_split of c10/cuda/CUDACachingAllocator.cpp), so that
+// hangs on what ran before, too.
 //
 //   the longest alone            |xxxxxxxx|
 //   a short one before           |xxxx|            freed, cached, too small
@@ -17,14 +19,15 @@
 
 namespace onnx_mem {
 
-struct VariedReserved {
-  int64_t middle_bytes = 0;  // the median of some orders of steps that chance gave, the same ones each time
-  int64_t high_bytes = 0;    // the most of them
+struct VariedPeaks {
+  int64_t middle_reserved_bytes = 0;  // the median of some orders of steps that chance gave, the same ones each time
+  int64_t high_reserved_bytes = 0;    // the most of them
+  int64_t high_allocated_bytes = 0;   // of max_memory_allocated()
 };
 
 // `steps`: at least one, of `workload`'s run at sizes that grow, each before its optimizer; an inference trains
 // nothing. On a card with room for it: on another one PyTorch gives back what it keeps and runs all the same.
-absl::StatusOr<VariedReserved> ReservedOfVaried(const std::vector<LocalStep>& steps, const Workload& workload);
+absl::StatusOr<VariedPeaks> PeaksOfVaried(const std::vector<LocalStep>& steps, const Workload& workload);
 
 }  // namespace onnx_mem
 

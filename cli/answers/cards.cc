@@ -71,6 +71,15 @@ Limit LimitOf(const Card& card, ByteUnit units) {
   return limit;
 }
 
+std::string DriverOf(const Card& card, const std::vector<LocalGpu>& here) {
+  if (card.local) return card.local->gpu.driver;
+  for (const LocalGpu& gpu : here) {
+    const absl::StatusOr<Gpu> known = FindGpu(gpu.name);
+    if (known.ok() && known->name == card.name) return gpu.driver;
+  }
+  return "";
+}
+
 Workload OnCard(Workload workload, const Card& card) {
   workload.platform.card = card.gpu ? std::optional(KindOf(*card.gpu)) : std::nullopt;
   return workload;

@@ -31,6 +31,9 @@ absl::StatusOr<std::vector<Card>> CardsOf(const Options& options);
 
 Limit LimitOf(const Card& card, ByteUnit units);
 
+// The version of the driver that has such a card among `here`, those of this machine; "" where none has.
+std::string DriverOf(const Card& card, const std::vector<LocalGpu>& here);
+
 // `workload` as it runs on `card`: what of a run depends on the card.
 Workload OnCard(Workload workload, const Card& card);
 // On the first of `cards`; as it is where there are none.

@@ -167,8 +167,13 @@ absl::Status CheckMeasured(const Options& options) {
   return absl::OkStatus();
 }
 
-Measurement MeasurementOf(const Options& options) {
-  Measurement measured{.bytes = options.measured_bytes.value_or(0), .card = options.gpu};
+Measurement MeasurementOf(const Options& options, const std::vector<Card>& cards) {
+  Measurement measured{.bytes = options.measured_bytes.value_or(0)};
+  if (!cards.empty()) {
+    measured.card = cards.front().name;
+    const absl::StatusOr<std::vector<LocalGpu>> here = ReadLocalGpus();
+    measured.driver = DriverOf(cards.front(), here.ok() ? *here : std::vector<LocalGpu>());
+  }
   for (const auto& [name, length] : options.workload.bindings.dims) measured.lengths.push_back(length);
   return measured;
 }
@@ -194,7 +199,7 @@ absl::StatusOr<CommandAnswer> AnswerMeasured(const Options& options, const OpenM
                    options.measured_row ? study.AskWithRange(workload) : study.Expected(workload));
   const RunFigures& figures = *MainFigures(analysis);
   CommandAnswer answer;
-  if (options.measured_row) answer.text = MeasuredRow(MeasurementOf(options), analysis);
+  if (options.measured_row) answer.text = MeasuredRow(MeasurementOf(options, cards), analysis);
   Report& report = answer.report;
   report.command = options.command;
   report.model = SummarizeModel(analysis);

@@ -280,9 +280,20 @@ def carried():
     return step
 
 
+def speech():
+    """A CTC loss, of which log_alpha is saved and log_beta made beside the gradient."""
+    net = Net()
+
+    def step(x, y):
+        logs = net(x).reshape(len(x), 5, -1).log_softmax(-1).transpose(0, 1)
+        F.ctc_loss(logs, y[:, None].expand(-1, 2), (5,) * len(x), (2,) * len(x)).backward()
+        net.zero_grad()
+    return step
+
+
 STEPS = [carried, plain, several_forwards, retained, gradient_given_and_held, gradient_given_in_another_type,
          gradient_given_to_a_leaf, clipped, gan, gradient_penalty, gradients_without_a_graph, optimizer_in_backward,
-         accumulated, scaled, averaged, hooked, checkpointed_twice, of_some_inputs]
+         accumulated, scaled, averaged, hooked, checkpointed_twice, of_some_inputs, speech]
 
 
 def inputs(batch=48):
@@ -607,6 +618,44 @@ def test_options_that_a_recorded_step_settles_are_refused(tmp_path, options):
     with pytest.raises(onnx_mem.Error, match="a whole training step") as e:
         onnx_mem.analyze(path, **options)
     assert e.value.code == "record-settles"
+
+
+@pytest.mark.parametrize("device", ["cpu", torch.device("cpu")], ids=["name", "device"])
+def test_a_loop_that_names_the_cpu_means_the_gpu(device):
+    def made(device):
+        net = Net().to("cpu")
+        optimizer = adam(net)
+
+        def step(x, y):
+            x, y = x.to(device), y.to(device=device)
+            loss = F.cross_entropy(net(x), y) + torch.zeros((), device=device)
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        return step
+    with pytest.warns(UserWarning, match="the step names the CPU as its device"):
+        named = onnx_mem.measure(step=made(device), args=inputs())
+    assert named.peak_bytes == onnx_mem.measure(step=made("cuda"), args=inputs()).peak_bytes
+    with pytest.warns(UserWarning, match="the step names the CPU as its device"):
+        assert onnx_mem.record(step=made(device), args=inputs())
+
+
+def test_an_integer_that_is_read_is_the_examples():
+    net = Net()
+
+    def step(x, lengths):
+        longest = int(lengths.max())
+        if (lengths > 1).any():
+            net(x.repeat(longest, 1)).sum().backward()
+        net.zero_grad()
+
+    def peak(longest, batch=None):
+        lengths = torch.full((48,), longest)
+        return onnx_mem.measure(step=step, args=(torch.zeros(48, 64), lengths), batch=batch).peak_bytes
+    assert peak(4) - peak(3) == peak(3) - peak(2) > 48 * 64 * 4
+    with pytest.warns(UserWarning, match="the record is that of these integers"):
+        record = onnx_mem.record(step=step, args=(torch.zeros(48, 64), torch.full((48,), 3)))
+    assert record.programs["step"]["storages"]
 
 
 def test_a_number_that_is_read_for_a_log():

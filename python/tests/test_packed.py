@@ -114,3 +114,15 @@ def test_four_bits_keep_the_packed_weight_and_no_input():
     assert four.parameter_bytes == 64 * 64 * 4 + 64 * 64 // 2 and four.buffer_bytes == 64 * 4 + 16 * 4
     assert eight.end_of_forward_bytes - eight.parameter_bytes - eight.buffer_bytes >= (
         four.end_of_forward_bytes - four.parameter_bytes - four.buffer_bytes + 16 * 64 * 4)
+
+
+def test_a_step_wants_layers_that_are_packed():
+    model = packed(Model(), "4", quantized=False)
+
+    def step(x):
+        model(x).sum().backward()
+    with pytest.raises(onnx_mem.Error, match="has few bits only once it was moved") as e:
+        onnx_mem.measure(step=step, args=(torch.zeros(2, 10, 64),))
+    assert str(e.value).endswith('try: model.to("cpu")')
+    model.to("cpu")
+    assert onnx_mem.measure(step=step, args=(torch.zeros(2, 10, 64),)).peak_bytes

@@ -45,6 +45,7 @@ std::vector<RangeCause> RangeCauses(const Report& report, const PartSummary& par
   above.more_bytes = part.device_high_bytes - part.device_bytes - context.more_bytes - file.more_bytes;
   RangeCause varied{"varied_sizes", "what varying sizes add", "torch.cuda.max_memory_reserved() of the whole run"};
   if (!AssumptionNamed(report, "shortest").empty()) {
+    // What blocks that are not cut add to `allocated` is a few MiB, and stays with the libraries'.
     const int64_t libraries = part.allocated_high_bytes - part.allocated_peak_bytes - file.more_bytes;
     varied.more_bytes = std::max<int64_t>(0, above.more_bytes - libraries);
     above.more_bytes -= varied.more_bytes;

@@ -61,7 +61,12 @@ std::string MeasuredRow(const Measurement& measured, const Analysis& analysis) {
   AddModel(json, SummarizeModel(analysis));
   json.Add({{"batch", analysis.batch}});
   AddSettings(json, measured, analysis);
-  json.Add({{"card", NullIfEmpty(measured.card)}, {"driver", NullIfEmpty("")}});
+  json.Add({{"card", NullIfEmpty(measured.card)}});
+  if (measured.driver.empty()) {
+    json.Add({{"driver_unknown", "no driver of this machine has the card that --gpu names"}});
+  } else {
+    json.Add({{"driver", measured.driver}});
+  }
   json.Add({{"figure", "torch.cuda.max_memory_allocated()"}});
   json.Add({{"predicted_bytes", figures.allocated_peak_bytes},
             {"low_bytes", figures.allocated_low_bytes},

@@ -16,6 +16,7 @@ struct Measurement {
   int64_t bytes = 0;
   std::vector<int64_t> lengths = {};  // of dimensions beside the batch
   std::string card = {};              // "": not given
+  std::string driver = {};            // of the card's machine; "": not known
 };
 
 // Why `measured_bytes` is not what was predicted of max_memory_allocated(), of the causes that the range consists of:

@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 
+#include "analyzer/eager/engine/workspace.h"
 #include "analyzer/eager/operators/binary.h"
 #include "analyzer/eager/operators/families.h"
 #include "analyzer/eager/operators/pointwise.h"
@@ -53,6 +54,36 @@ void EnactMseLoss(Machine& m, const Call& call, Outputs& out) {
       if (b.needs(edge)) b.result(edge, b.m.NewLike("mse_loss_backward", *x));
     }
   });
+}
+
+// Inputs: log-probabilities [steps, batch, labels], targets. Saved with both results, of which log_alpha is as wide as
+// the longest target and stays inside (_ctc_loss of derivatives.yaml). Backward makes log_beta like it
+// (ctc_loss_backward_gpu_template of LossCTC.cu, as the CPU's).
+void EnactCtcLoss(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef x = m.AutocastHigh(call.input(0));
+  const CtcKernel kernel{.log_probabilities = x->dims,
+                         .log_alpha = call.output_dims(1),
+                         .dtype = x->dtype,
+                         .zero_infinity = IntAttribute(call.node, "zero_infinity", 0) != 0};
+  NodeRef node = m.MakeNode("CtcLossBackward0", {x});
+  node.Save(x);
+  node.Save(call.input(1));
+  out[0] = m.New("_ctc_loss", call.output_dims(), x->dtype);
+  out[1] = m.Allocate(kernel.log_alpha, x->dtype);
+  m.recorder().KernelTakes(ForwardTakes(kernel));
+  node.Save(out[0]);
+  node.Save(out[1]);
+  node.Output(out[0]);
+  node.Formula([kernel](Backward& b) {
+    b.m.BeginStep("_ctc_loss_backward");
+    const TensorRef log_beta = b.m.Allocate(kernel.log_alpha, kernel.dtype);
+    b.result(0, b.m.Allocate(kernel.log_probabilities, kernel.dtype));
+    b.m.recorder().KernelTakes(BackwardTakes(kernel));
+  });
+}
+
+bool HasAlpha(const CallShape& call) {
+  return call.rank(0) == 3 && call.node.outputs.size() == 2 && call.node.outputs[1].valid();
 }
 
 }  // namespace
@@ -142,6 +173,7 @@ TensorRef AddLosses(Machine& m, const TensorRef& a, const TensorRef& b) { return
 
 std::span<const OpRow> LossOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
+      {"ctc_loss", EnactCtcLoss, 2, 3, HasAlpha},
       {"mse_loss", EnactMseLoss, 2},
       {"nll_loss", EnactNllLoss},
   });

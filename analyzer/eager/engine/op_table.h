@@ -42,13 +42,14 @@
 //   reduce       {axes} or {axis}; none: all. sum mean amax amin prod norm {p} logsumexp argmax argmin cumsum cumprod
 //                logcumsumexp
 //                max_dim (values+indices) std var all any
-//   loss         nll_loss (log-probabilities, target)
+//   loss         nll_loss (log-probabilities, target) ctc_loss (log-probabilities, targets) {zero_infinity}
 //   select       embedding (weight, indices) embedding_bag {mode} index_select (x, indices) {axis} gather (x, index)
 //                {axis} index (x, i...)
 //                scatter scatter_add (x, index, source?) scatter_reduce
 //                {reduction} index_add index_copy (x, index, source) bucketize index_put (x, values?, i...)
 //                {accumulate} topk sort nonzero copy_into (x, y: written into x in place) unique one_hot triu tril
-//   shape        cat {axis} stack {axis} pad {pads, mode} upsample {mode} pixel_shuffle pixel_unshuffle roll repeat
+//   shape        block_diag (matrices...) cat {axis} stack {axis} pad {pads, mode} upsample {mode} pixel_shuffle
+//   pixel_unshuffle roll repeat
 //                {repeats} flip im2col col2im grid_sample affine_grid
 //   create       arange full empty zeros_like random (uniform/normal/bernoulli; new, no gradient)
 //   attention    sdpa (q, k, v, mask?) {kernel: math|flash|efficient, causal, scale, dropout, gqa_groups}
@@ -63,7 +64,7 @@
 //                {frame, hop} to_complex complex_abs complex_mul
 //   complex      (of a record: complex dtypes) complex_to_complex {axes} real_to_complex {axes, half} complex_to_real
 //                {axes} complex polar abs_of_complex; views: conj view_as_real view_as_complex
-//   matrices     det logdet inverse solve_triangular (a, b) grouped_mm (a, b, ends of groups?)
+//   matrices     det logdet inverse solve (a, b) {left} solve_triangular (a, b) grouped_mm (a, b, ends of groups?)
 //   detection    roi_align (features, boxes) roi_pool deform_conv (x, weight, offset, bias?, mask?)
 //   collective   (tensor parallelism) all_reduce_gradient all_reduce all_gather {axis, reduces} reduce_scatter {axis}
 //                split_embedding (rows of the table, indices) {rows}

@@ -14,6 +14,7 @@ namespace {
 constexpr auto kPlainProducts = std::to_array<std::string_view>({"baddbmm", "bmm", "mm"});
 constexpr std::string_view kBiasedProduct = "addmm";
 
+using eager::DenseBytes;
 using eager::Quotient;
 using eager::Saturated;
 
@@ -92,6 +93,30 @@ std::vector<int64_t> BackwardTakes(const GroupNormKernel& norm, bool of_input) {
   if (!of_input) return takes;
   takes.insert(takes.end(), 2, PerImage(norm, norm.groups));
   if (!HasOnePosition(norm) && norm.weight) takes.push_back(PerImage(norm, norm.dims[1]));
+  return takes;
+}
+
+std::vector<int64_t> ForwardTakes(const CtcKernel& ctc) {
+  if (ctc.log_alpha.size() != 3) return {};
+  return std::vector<int64_t>(3, DenseBytes({ctc.log_alpha[0]}, DType::kInt64));
+}
+
+std::vector<int64_t> BackwardTakes(const CtcKernel& ctc) {
+  std::vector<int64_t> takes = ForwardTakes(ctc);
+  if (takes.empty() || ctc.log_probabilities.size() != 3) return takes;
+  const int64_t steps = ctc.log_probabilities[0], batch = ctc.log_probabilities[1], labels = ctc.log_probabilities[2];
+  const bool is_large = Sum({Saturated({2, steps}), Saturated({24, batch}) / 10, Saturated({2, labels}) / 10}) > 450;
+  if (!is_large) return takes;
+  // Sums at the blanks, and logsumexp's: shifted powers, the largest and the result.
+  const int64_t at_blanks = DenseBytes({batch, steps, ctc.log_alpha[2] / 2 + 1}, ctc.dtype);
+  const int64_t of_steps = DenseBytes({batch, steps, 1}, ctc.dtype);
+  const std::vector<int64_t> sums = {at_blanks, at_blanks, of_steps, of_steps};
+  const int64_t chosen = ctc.zero_infinity ? DenseBytes(ctc.log_probabilities, ctc.dtype) : 0;
+  if (chosen > Sum({at_blanks, at_blanks, of_steps, of_steps})) {
+    takes.push_back(chosen);
+  } else {
+    takes.insert(takes.end(), sums.begin(), sums.end());
+  }
   return takes;
 }
 

@@ -61,6 +61,16 @@ struct GroupNormKernel {
 std::vector<int64_t> ForwardTakes(const GroupNormKernel& norm);                  // mean_acc, rstd_acc; a, b
 std::vector<int64_t> BackwardTakes(const GroupNormKernel& norm, bool of_input);  // ds, db; of an input: c2, c3, c1
 
+// PyTorch's own kernel of a CTC loss (aten/src/ATen/native/cuda/LossCTC.cu), beside what the CPU's makes too.
+struct CtcKernel {
+  Dims log_probabilities;  // [steps, batch, labels]
+  Dims log_alpha;          // [batch, steps, 2 * the longest target + 1]
+  DType dtype = DType::kFloat32;
+  bool zero_infinity = false;
+};
+std::vector<int64_t> ForwardTakes(const CtcKernel& ctc);   // the lengths of targets and inputs, the targets' offsets
+std::vector<int64_t> BackwardTakes(const CtcKernel& ctc);  // the same; of a large problem what it works out
+
 }  // namespace onnx_mem
 
 #endif  // ONNX_MEM_ANALYZER_EAGER_ENGINE_WORKSPACE_H_

@@ -1,8 +1,9 @@
-// Determinants and inverses of batches of matrices, by LU decomposition, which is saved; triangular systems; norms of
-// vectors; products of groups of rows with a matrix each, as the experts of a mixture are run.
-// Sources: tools/autograd/derivatives.yaml (_linalg_det, _linalg_slogdet, linalg_inv_ex, linalg_solve_triangular,
-// _grouped_mm), torch/csrc/autograd/FunctionsManual.cpp (linalg_det_backward, slogdet_backward, linalg_inv_backward,
-// linalg_solve_triangular_backward, linalg_vector_norm_backward, _grouped_mm_mat1_backward, _grouped_mm_mat2_backward),
+// Determinants, inverses and systems of batches of matrices, by LU decomposition, which is saved; triangular systems;
+// norms of vectors; products of groups of rows with a matrix each, as the experts of a mixture are run.
+// Sources: tools/autograd/derivatives.yaml (_linalg_det, _linalg_slogdet, linalg_inv_ex, _linalg_solve_ex,
+// linalg_solve_triangular, _grouped_mm), torch/csrc/autograd/FunctionsManual.cpp (linalg_det_backward,
+// slogdet_backward, linalg_inv_backward, linalg_solve_backward, linalg_solve_triangular_backward,
+// linalg_vector_norm_backward, _grouped_mm_mat1_backward, _grouped_mm_mat2_backward),
 // aten/src/ATen/native/GroupedMMUtils.h (create_grouped_gemm_output_tensor).
 #include <array>
 #include <cmath>
@@ -89,16 +90,45 @@ void EnactInverse(Machine& m, const Call& call, Outputs& out) {
   });
 }
 
+Dims ColumnMajorStrides(const Dims& dims) {
+  Dims strides = ContiguousStrides(Swapped(dims));
+  std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
+  return strides;
+}
+
+// X of A X = B, or of X A = B, by LU decomposition: G_B solves with it, and A's gradient is minus a product with that.
+// X is column-major where it stands at the right of A (_linalg_solve_ex of BatchLinearAlgebra.cpp).
+void EnactSolve(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef a = call.input(0), b = call.input(1);
+  NodeRef node = m.MakeNode("LinalgSolveExBackward0", {a, b});
+  const Dims dims = call.output_dims();
+  const Dims strides = IntAttribute(call.node, "left", 1) != 0 ? ColumnMajorStrides(dims) : ContiguousStrides(dims);
+  const int64_t flops = Saturated({2, NumElements(dims), a->dims.back()});
+  out[0] = m.New("_linalg_solve_ex", dims, b->dtype, strides, flops);
+  node.Save(a);
+  SaveDecomposition(m, node, a->dims, a->dtype);
+  const TensorRef info = m.Allocate(BatchOf(a->dims), DType::kInt32);
+  node.Save(out[0]);
+  node.Output(out[0]);
+  node.Formula([dims, strides, flops, matrix = a->dims](Backward& back) {
+    const DType dtype = back.grad()->dtype;
+    const TensorRef solved = back.m.New("linalg_lu_solve", dims, dtype, strides, flops);
+    if (back.needs(0)) {
+      const TensorRef made = back.m.New(dims.size() == 2 ? "mm" : "bmm", matrix, dtype, flops);
+      back.result(0, back.m.NewLike("neg", *made));
+    }
+    if (back.needs(1)) back.result(1, solved);
+  });
+}
+
 // X of A X = B, or of X A = B: G_B solves with A^H, and A's gradient is the triangle of a product with it.
 // linalg_solve_triangular's result is column-major.
 void EnactSolveTriangular(Machine& m, const Call& call, Outputs& out) {
   const TensorRef a = call.input(0), b = call.input(1);
   NodeRef node = m.MakeNode("LinalgSolveTriangularBackward0", {a, b});
   const auto solve = [](Machine& at, const Dims& dims, const Dims& matrix, DType dtype) {
-    Dims strides = ContiguousStrides(Swapped(dims));
-    std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
     const int64_t flops = Saturated({NumElements(dims), matrix.back()});
-    return at.New("linalg_solve_triangular", dims, dtype, strides, flops);
+    return at.New("linalg_solve_triangular", dims, dtype, ColumnMajorStrides(dims), flops);
   };
   const Dims dims = call.output_dims();
   out[0] = solve(m, dims, a->dims, b->dtype);
@@ -217,6 +247,10 @@ void EnactGroupedMm(Machine& m, const Call& call, Outputs& out) {
 
 bool IsSystem(const CallShape& call) { return call.rank(1) >= 2 && call.output_rank() >= 2; }
 
+bool IsSystemOfEqualRank(const CallShape& call) {
+  return call.rank(0) == call.rank(1) && call.output_rank() == call.rank(0);
+}
+
 bool AreGrouped(const CallShape& call) {
   const auto is_matrix = [&](size_t i) { return call.rank(i) == 2 || call.rank(i) == 3; };
   return is_matrix(0) && is_matrix(1) && call.rank(2) != 0 && call.rank(2) <= 1;
@@ -231,6 +265,7 @@ std::span<const OpRow> LinearAlgebraOps() {
       {"inverse", EnactInverse, 1, 2},
       {"logdet", EnactLogDet, 1, 2},
       {"norm", EnactNorm},
+      {"solve", EnactSolve, 2, 2, IsSystemOfEqualRank},
       {"solve_triangular", EnactSolveTriangular, 2, 2, IsSystem},
   });
   return kRows;

@@ -36,11 +36,13 @@ struct PackedLayer {
       : weight{IntAttribute(call.node, "features", 1), IntAttribute(call.node, "depth", 1)},
         scales(IntAttribute(call.node, "packed_scales", 0)),
         half(IntAttribute(call.node, "half", 0) != 0),
+        unpacks(IntAttribute(call.node, "unpacks", 0) != 0),
         flops(Saturated({2, NumElements(call.output_dims()), weight[1]})) {}
 
   Dims weight;     // [out, in]
   int64_t scales;  // that are packed themselves
   bool half;       // what is packed was float16
+  bool unpacks;    // as versions before 0.50.0 do
   int64_t flops;
 };
 
@@ -56,8 +58,24 @@ TensorRef UnpackedWeight(Machine& m, const PackedLayer& layer, DType dtype) {
   return ToCopy(m, m.New("dequantize_4bit", layer.weight, layer.half ? DType::kFloat16 : dtype), dtype);
 }
 
-// A few rows are multiplied by a kernel that unpacks as it reads, on every card.
+// A few rows are multiplied by a kernel that unpacks as it reads, on every card; before 0.50.0 (bitsandbytes#1949) one
+// row alone, which wants no gradient (matmul_4bit).
 constexpr int64_t kFewRows = 4;  // _GEMM_4BIT_CUSTOM_FLOOR_M
+
+bool UnpacksAsItReads(const PackedLayer& layer, const EagerTensor& x) {
+  const int64_t rows = layer.unpacks ? 1 : kFewRows;
+  return NumElements(x.dims) <= rows * layer.weight[1] && !(layer.unpacks && x.requires_grad);
+}
+
+// The product of the forward, beside an unpacked weight. _dequant_linear_fallback has the scales and their sum with the
+// mean to its end; before it was there, dequantize_4bit added in place and returned.
+TensorRef UnpackedProduct(Machine& m, const PackedLayer& layer, const TensorRef& x, const TensorRef& bias) {
+  TensorRef scales = UnpackedScales(m, layer);
+  const TensorRef summed = layer.unpacks ? nullptr : UnpackedScales(m, layer);
+  const TensorRef unpacked = UnpackedWeight(m, layer, x->dtype);
+  if (layer.unpacks) scales = nullptr;
+  return Linear(m, x, Transpose(m, unpacked, 0, 1), bias);
+}
 
 // A product with a weight in blocks of four bits, which is unpacked for it, in backward again; what is saved is the
 // packed one. Until 0.43.1 the input too was an attribute of the context (ctx.tensors = (A, B); bitsandbytes#1270
@@ -71,15 +89,10 @@ void EnactPackedLinear(Machine& m, const Call& call, Outputs& out) {
   node.Save(node.needs(0) ? call.input(1) : nullptr);
   TensorRef y;
   {
+    const bool reads_packed = UnpacksAsItReads(layer, *x);
     const WithoutGrad inside(m);
-    if (NumElements(x->dims) <= kFewRows * layer.weight[1]) {
-      y = m.New("gemm_4bit", call.output_dims(), x->dtype, layer.flops);
-    } else {
-      // _dequant_linear_fallback: unpacked, and with their mean, both to its end. Old versions add in place.
-      const TensorRef scales = UnpackedScales(m, layer), summed = old ? nullptr : UnpackedScales(m, layer);
-      const TensorRef unpacked = UnpackedWeight(m, layer, x->dtype);
-      y = Linear(m, x, Transpose(m, unpacked, 0, 1), call.input(2));
-    }
+    y = reads_packed ? m.New("gemm_4bit", call.output_dims(), x->dtype, layer.flops)
+                     : UnpackedProduct(m, layer, x, call.input(2));
   }
   node.Output(y);
   node.Formula([layer, held = old && node.needs(0) ? x : nullptr](Backward& b) {

@@ -1,4 +1,5 @@
-// Elementwise choice: where, masked_fill, maximum and minimum, prelu, lerp. Source: tools/autograd/derivatives.yaml.
+// Elementwise choice: where, masked_fill, masked_scatter, masked_select, maximum and minimum, prelu, lerp.
+// Sources: tools/autograd/derivatives.yaml, aten/src/ATen/native/cuda/IndexKernel.cpp and IndexKernel.cu.
 #include <array>
 
 #include "analyzer/eager/operators/families.h"
@@ -45,6 +46,21 @@ void EnactMaskedFill(Machine& m, const Call& call, Outputs& out) {
   });
 }
 
+// What the kernel on a card makes beside `x` (masked_scatter__cuda of IndexKernel.cpp, launch_masked_scatter_kernel of
+// IndexKernel.cu): the running sums of the mask, and a dense copy of a mask or source that is not. cub's own storage,
+// some bytes for each thousand of elements, is not counted.
+std::vector<int64_t> ScatterTakes(const EagerTensor& x, const EagerTensor& mask, const EagerTensor* source) {
+  std::vector<int64_t> takes = {DenseBytes(x.dims, DType::kInt64)};
+  if (mask.dims != x.dims || !IsContiguous(mask)) takes.push_back(DenseBytes(x.dims, DType::kBool));
+  if (source != nullptr && !IsContiguous(*source)) takes.push_back(DenseBytes(source->dims, source->dtype));
+  return takes;
+}
+
+// masked_select_out_cuda_impl of IndexKernel.cpp: the places of the elements, a number for each dimension.
+void TakePlaces(Machine& m, const Dims& found, const Dims& mask) {
+  m.recorder().KernelTakes({Saturated({DenseBytes(found, DType::kInt64), static_cast<int64_t>(mask.size())})});
+}
+
 // Inputs: x, mask, source, whose values are put in order where the mask is true. Backward picks them out again
 // (masked_scatter_backward of FunctionsManual.cpp; the source is taken for as long as what it fills).
 void EnactMaskedScatter(Machine& m, const Call& call, Outputs& out) {
@@ -52,11 +68,14 @@ void EnactMaskedScatter(Machine& m, const Call& call, Outputs& out) {
   NodeRef node = m.MakeNode("MaskedScatterBackward0", {x, source});
   node.Save(mask);
   out[0] = call.inplace() ? InPlace(m, "masked_scatter_", x) : NewPointwise(m, "masked_scatter", {x, mask}, x->dtype);
+  m.recorder().KernelTakes(ScatterTakes(*out[0], *mask, source.get()));
   node.Output(out[0]);
   node.Formula([dims = source->dims](Backward& b) {
     const TensorRef mask = b.saved(0);
     if (b.needs(kSelf)) b.result(kSelf, NewPointwise(b.m, "masked_fill", {b.grad(), mask}, b.grad()->dtype));
-    if (b.needs(kOther)) b.result(kOther, b.m.New("masked_select", dims, b.grad()->dtype));
+    if (!b.needs(kOther)) return;
+    b.result(kOther, b.m.New("masked_select", dims, b.grad()->dtype));
+    TakePlaces(b.m, dims, b.grad()->dims);
   });
 }
 
@@ -67,11 +86,13 @@ void EnactMaskedSelect(Machine& m, const Call& call, Outputs& out) {
   node.Save(x);
   node.Save(mask);
   out[0] = m.New("masked_select", call.output_dims(), x->dtype);
+  TakePlaces(m, out[0]->dims, BroadcastDims(x->dims, mask->dims));
   node.Output(out[0]);
   node.Formula([](Backward& b) {
     const TensorRef x = b.saved(0), mask = b.saved(1);
     const TensorRef zeros = NewPointwise(b.m, "zeros_like", {x, mask}, b.grad()->dtype);
     b.result(0, OverwriteUnlessObserved(b.m, "masked_scatter_", zeros));
+    b.m.recorder().KernelTakes(ScatterTakes(*zeros, *mask, nullptr));
   });
 }
 

@@ -1,7 +1,7 @@
-// Operators that move elements into a new tensor: cat, stack, padding, roll, repeat, flip. None saves more than shapes,
-// but for the paddings that keep their input.
-// Sources: tools/autograd/derivatives.yaml, torch/csrc/autograd/FunctionsManual.cpp (cat_tensors_backward,
-// repeat_backward), aten/src/ATen/native/TensorShape.cpp.
+// Operators that move elements into a new tensor: cat, stack, block_diag, padding, roll, repeat, flip. None saves more
+// than shapes, but for the paddings that keep their input. Sources: tools/autograd/derivatives.yaml,
+// torch/csrc/autograd/FunctionsManual.cpp (cat_tensors_backward, repeat_backward),
+// aten/src/ATen/native/TensorShape.cpp.
 #include "analyzer/eager/views/shape.h"
 
 #include <algorithm>
@@ -53,6 +53,24 @@ void EnactCat(Machine& m, const Call& call, Outputs& out) {
 
 void EnactStack(Machine& m, const Call& call, Outputs& out) {
   out[0] = Stack(m, call.inputs, AxisOf(call, call.output_dims().size()));
+}
+
+// Inputs: matrices, which stand on the diagonal of the result. Backward: a view of the gradient for each
+// (block_diag_backward of FunctionsManual.cpp).
+void EnactBlockDiag(Machine& m, const Call& call, Outputs& out) {
+  NodeRef node = m.MakeNode("BlockDiagBackward0", call.inputs);
+  DType dtype = call.input(0)->dtype;
+  for (const TensorRef& t : call.inputs) dtype = PromoteTypes(dtype, t->dtype);
+  std::vector<Dims> blocks;
+  for (const TensorRef& t : call.inputs) blocks.push_back(t->dims);
+  out[0] = m.New("block_diag", call.output_dims(), dtype);
+  node.Output(out[0]);
+  node.Formula([blocks](Backward& b) {
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      if (!b.needs(i)) continue;
+      b.result(i, SliceView(b.m, SliceView(b.m, b.grad(), 0, blocks[i][0], 1), 1, blocks[i][1], 1));
+    }
+  });
 }
 
 // Constant padding keeps the memory format; the others give a contiguous result and save their input.
@@ -147,6 +165,13 @@ TensorRef Repeat(Machine& m, const TensorRef& x, const Dims& dims) {
 
 namespace {
 
+bool AreMatrices(const CallShape& call) {
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    if (call.rank(i) != 2) return false;
+  }
+  return call.output_rank() == 2;
+}
+
 bool AddsAxis(const CallShape& call) {
   return call.output_rank() == call.rank(0) + 1 && call.AxisWithin("axis", call.output_rank());
 }
@@ -155,6 +180,7 @@ bool AddsAxis(const CallShape& call) {
 
 std::span<const OpRow> ShapeOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
+      {"block_diag", EnactBlockDiag, 1, 2, AreMatrices},
       {"cat", EnactCat, 1, 1},
       {"flip", EnactLike},
       {"pad", EnactPad},

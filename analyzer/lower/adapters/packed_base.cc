@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -82,6 +83,15 @@ void AddScales(Lowered& lowered, std::string weight, int64_t features, int64_t d
   AddStored(lowered, absl::StrCat(weight, ".nested_offset"), {});
 }
 
+// gemm_4bit, which reads weights as they are packed, came with 0.50.0. `version`: checked by the option; "": the
+// newest.
+bool UnpacksForProducts(std::string_view version) {
+  if (!version.starts_with("0.")) return false;
+  const std::string_view minor = version.substr(2, version.find('.', 2) - 2);
+  int number = 0;
+  return absl::SimpleAtoi(absl::string_view(minor.data(), minor.size()), &number) && number < 50;
+}
+
 void Pack(Lowered& lowered, TensorId weight, const Run& run, const NodeIds& products) {
   const BaseBits bits = run.base_bits;
   const Dims dims = lowered.graph.tensors[weight].shape.dims;
@@ -94,6 +104,7 @@ void Pack(Lowered& lowered, TensorId weight, const Run& run, const NodeIds& prod
     if (bits == BaseBits::kFourDouble) node.attributes["packed_scales"] = CeilDiv(features * depth, kBlock);
     if (RowOf(run.trainer).packs_as_half) node.attributes["half"] = int64_t{1};
     if (run.base_keeps_inputs) node.attributes["keeps_input"] = int64_t{1};
+    if (UnpacksForProducts(run.bitsandbytes)) node.attributes["unpacks"] = int64_t{1};
     node.inputs[1] = weight;
   }
   lowered.graph.tensors[weight].dtype = bits == BaseBits::kEight ? DType::kInt8 : DType::kInt4;

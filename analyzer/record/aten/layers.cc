@@ -126,4 +126,16 @@ void Recurrent(AtenCall& c) {
   c.node.attributes["kind"] = c.line.name.substr(0, c.line.name.find('.'));
 }
 
+// (A, B, left, check_errors)
+void Solve(AtenCall& c) {
+  c.TakeInputs({0, 1});
+  c.node.attributes["left"] = int64_t{c.Flag(2, "left", true)};
+}
+
+// (log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
+void CtcLoss(AtenCall& c) {
+  c.TakeInputs({0, 1});
+  c.node.attributes["zero_infinity"] = int64_t{c.Flag(5, "zero_infinity", false)};
+}
+
 }  // namespace onnx_mem::record

@@ -136,6 +136,8 @@ static bool IsLeftOutOfCat(const AtenCall& c, TensorId id) {
   return shape.rank() == 1 && shape.dims[0] == 0;
 }
 
+void All(AtenCall& c) { c.node.inputs = c.Tensors(0, "tensors"); }
+
 void Cat(AtenCall& c) {
   c.node.inputs = c.Tensors(0, "tensors");
   EraseIf(c.node.inputs, [&](TensorId id) { return IsLeftOutOfCat(c, id); });

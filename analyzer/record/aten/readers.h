@@ -46,6 +46,7 @@ void IndexPut(AtenCall& c);
 void ByAxisAndIndex(AtenCall& c);
 void ScatterReduce(AtenCall& c);
 void Gather(AtenCall& c);
+void All(AtenCall& c);
 void Cat(AtenCall& c);
 void Stack(AtenCall& c);
 void ConstantPad(AtenCall& c);
@@ -69,6 +70,8 @@ void Dropout(AtenCall& c);
 void EfficientAttention(AtenCall& c);
 void FlashAttention(AtenCall& c);
 void Recurrent(AtenCall& c);
+void CtcLoss(AtenCall& c);
+void Solve(AtenCall& c);
 
 }  // namespace onnx_mem::record
 

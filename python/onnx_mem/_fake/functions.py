@@ -58,5 +58,22 @@ class AsOnAGpu(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
+class CpuIsTheGpu(TorchFunctionMode):
+    """Where code names the CPU, the GPU is meant: what a loop takes for its device on a machine without one
+    (torch.device("cuda" if torch.cuda.is_available() else "cpu"), the device of a trainer's arguments)."""
+
+    def __init__(self, device: str) -> None:
+        super().__init__()
+        self.device = device
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
+        kwargs = {name: self._meant(x) for name, x in (kwargs or {}).items()}
+        return func(*map(self._meant, args), **kwargs)
+
+    def _meant(self, x: Any) -> Any:
+        named = isinstance(x, torch.device) and x.type == "cpu" or isinstance(x, str) and x == "cpu"
+        return self.device if named else x
+
+
 def _number(x: Any) -> Any:
     return x.item() if isinstance(x, torch.Tensor) and x.dim() == 0 else x

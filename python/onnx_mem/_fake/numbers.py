@@ -20,6 +20,10 @@ aten = torch.ops.aten
 _FACTORIES = {aten.arange.default, aten.arange.start, aten.arange.start_step, aten.linspace.default, aten.eye.default,
               aten.full.default, aten.ones.default, aten.zeros.default, aten.scalar_tensor.default}
 _LIFTS = {aten.lift_fresh.default, aten.lift_fresh_copy.default}      # torch.tensor([2, 2])
+# Row-major whatever their first argument is, as SoftMax.cpp and LossCTC.cu have it: a tensor without data would get the
+# strides of the gradient, or has no kernel. The type that each gives.
+_DENSE = {aten._ctc_loss_backward.Tensor: lambda args: args[1].dtype,
+          aten._log_softmax_backward_data.default: lambda args: args[3]}
 _MOST = 1 << 20                         # elements of a tensor whose values are worked out: positions, no masks
 
 
@@ -169,7 +173,8 @@ class FakeMode(FakeTensorMode):
             if getattr(args[0], "_onnx_mem_drawn", False):
                 raise DrawnNumber(func)
         try:
-            out = super().dispatch(func, types, args, kwargs)
+            out = (self._empty(args[1].shape, None, _DENSE[func](args), args[1].device) if func in _DENSE else
+                   super().dispatch(func, types, args, kwargs))
         except DynamicOutputShapeException:
             if (out := self._of_known_count(func, types, args, kwargs or {})) is None:
                 raise
@@ -199,11 +204,22 @@ class FakeMode(FakeTensorMode):
         if func is aten.masked_select.default:
             read, mask = torch.broadcast_tensors(args[0], args[1])
             return read[mask] if known(mask) is not None else None
+        if func is aten._ctc_loss.Tensor:
+            return self._of_ctc(args[0], known(args[3]))
         value = _worked_out(func, args, kwargs)
         if not isinstance(value, torch.Tensor):
             return None
         return self._empty(value.shape, value.stride(), value.dtype, args[0].device)
 
+    def _of_ctc(self, x: torch.Tensor, lengths: torch.Tensor | None) -> Any:
+        """Losses, and log_alpha, which is as wide as the longest target (ctc_loss_gpu_template of cuda/LossCTC.cu)."""
+        if lengths is None:
+            return None
+        shapes = (x.shape[1],), (x.shape[1], x.shape[0], 2 * int(lengths.max()) + 1)
+        return tuple(self._empty(shape, None, x.dtype, x.device) for shape in shapes)
+
     def _empty(self, shape: Any, strides: Any, dtype: torch.dtype, device: torch.device) -> FakeTensor:
         with no_dispatch():
-            return FakeTensor(self, torch.empty_strided(shape, strides, dtype=dtype, device="meta"), device)
+            made = (torch.empty(shape, dtype=dtype, device="meta") if strides is None else
+                    torch.empty_strided(shape, strides, dtype=dtype, device="meta"))
+            return FakeTensor(self, made, device)

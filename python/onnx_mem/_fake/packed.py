@@ -38,6 +38,13 @@ def packed_parameters(model: torch.nn.Module) -> dict[str, torch.nn.Parameter]:
             or {"quant_state", "SCB"} & set(vars(p))}
 
 
+def not_packed_yet(model: torch.nn.Module) -> list[str]:
+    """Names of those that the library packs where they are moved to a device, and that were not."""
+    return [name for name, p in packed_parameters(model).items()
+            if p.is_floating_point() and vars(p).get("quant_state") is None
+            and not getattr(p, "has_fp16_weights", False)]
+
+
 def beside_packed(model: torch.nn.Module) -> dict[str, torch.Tensor]:
     """The tensors that belong to packed weights, scales and codes, by the names that state_dict() has for them."""
     return {f"{name}.{_NAMES.get(key, key)}": t for name, key, t in _held(model) if key != "CB"}

@@ -8,18 +8,20 @@ import functools
 import importlib
 import logging
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Set
 from typing import Any, NoReturn, TypeVar
 
 import torch
 import torch.cuda.amp.common
-from torch._subclasses.fake_tensor import FakeTensor
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorDeviceMismatchError
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 from .._examples import hold_a_tensor
 from ..errors import CannotRecord, Error
 from .attention import attention
-from .functions import AsOnAGpu
+from .ctc import ctc_loss
+from .functions import AsOnAGpu, CpuIsTheGpu
 from .inputs import FreeDims, batch_dim_of
 from .kernels import register
 from .numbers import FakeMode, known, tell_example
@@ -53,6 +55,7 @@ def fake_cuda(default_device: bool = False) -> Iterator[None]:
         stack.enter_context(AsOnAGpu())
         stack.enter_context(packed_kernels())
         patch(stack, torch.nn.functional, "scaled_dot_product_attention", attention)
+        patch(stack, torch, "ctc_loss", ctc_loss)
         patch(stack, torch.nn.init, "trunc_normal_", lambda t, *a, **k: t)   # reads data: impossible on fake tensors
         stack.enter_context(torch.compiler.set_stance("force_eager"))        # compiled modules: as if not compiled
         stack.enter_context(torch.jit.optimized_execution(False))            # scripted functions: as if not fused
@@ -89,8 +92,14 @@ def fake_cuda(default_device: bool = False) -> Iterator[None]:
         yield
 
 
-def on_fake_cuda(what: str, run: Callable[[], T]) -> T:
+SAID_OF_DEVICE = ("the step names the CPU as its device, as it does on a machine without a GPU: the GPU is taken in "
+                  "its place")
+
+
+def on_fake_cuda(what: str, run: Callable[[], T], names_cpu: bool = False) -> T:
     """`run()` inside fake_cuda(); where that fails, again with the GPU as the default device.
+
+    names_cpu: where tensors on the CPU meet others then, once more, in which the GPU stands for a CPU that is named.
 
     Raises:
       Error: that of `run`; else code "cannot-measure", which says `what` does not run and how the first time failed.
@@ -104,6 +113,24 @@ def on_fake_cuda(what: str, run: Callable[[], T]) -> T:
                 raise
             except Exception as e:
                 first = first or e
+    if names_cpu and isinstance(first, FakeTensorDeviceMismatchError):
+        return _with_cpu_for_gpu(what, run)
+    raise Error(f"{what} does not run on tensors without data: {said(first)}", "cannot-measure") from first
+
+
+def _with_cpu_for_gpu(what: str, run: Callable[[], T]) -> T:
+    first = None
+    for default_device in (False, True):
+        with fake_cuda(default_device), CpuIsTheGpu(DEVICE):
+            try:
+                made = run()
+            except Error:
+                raise
+            except Exception as e:
+                first = first or e
+                continue
+        warnings.warn(SAID_OF_DEVICE, stacklevel=3)
+        return made
     raise Error(f"{what} does not run on tensors without data: {said(first)}", "cannot-measure") from first
 
 

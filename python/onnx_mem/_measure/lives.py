@@ -59,6 +59,7 @@ class LifeTracker(StorageTracker):
         self._live: list[int] = []                        # live_bytes(), once it is known
         self._backwards: list[int] = []                   # at which operator each backward began
         self._warned = False
+        self.values_are_given = False                     # of the integers among the inputs
         self.before_each: Callable[[], None] = lambda: None          # operator
         self.phase = "before"
         for name, t in inputs.items():
@@ -152,6 +153,8 @@ class LifeTracker(StorageTracker):
             try:
                 return func(*args, **(kwargs or {}))
             except DataDependentOutputException:
+                if not (args[0].is_floating_point() or self.values_are_given):
+                    raise                             # lengths, branches: they may follow from the example's integers
                 return self._stand_in(args[0], line)
         self._refuse_data(func, args, kwargs, line)
         self.phase = self._phases[-1] if self._phases else ("forward" if self._inside or torch.is_grad_enabled() else

@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,8 +13,9 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.utils._pytree import tree_leaves
 
+from .._fake.given import SAID_OF_REPEATED, first_given
 from .._fake.inputs import input_names
-from .._fake.tensors import batch_of, on_fake_cuda, patch, resized
+from .._fake.tensors import NOTHING, Given, batch_of, on_fake_cuda, patch, resized
 from ..errors import Error
 from .engine import Engine
 from .lives import LifeTracker
@@ -31,7 +33,13 @@ def measured_step(step: Callable[..., object], model: object, args: tuple[Any, .
     if batch is not None and not names:
         raise Error("the step has no inputs whose batch could be another: hand them to it\n"
                     "  try: onnx_mem.measure(step=step, args=(x, y), batch=64)", "bad-argument")
-    tracker = watched(step, model, lambda: resized((args, kwargs), was, batch or was, batch_dim, names), names)
+
+    def run(given: Given) -> LifeTracker:
+        return watched(step, model, lambda: resized((args, kwargs), was, batch or was, batch_dim, names, given=given),
+                       names, given)
+    tracker, given = first_given(run)
+    if given.values and batch not in (None, was):
+        warnings.warn(SAID_OF_REPEATED, stacklevel=4)
     return result(tracker, batch or was)
 
 
@@ -42,23 +50,24 @@ def names_of_inputs(step: Callable[..., object], model: object, args: tuple[Any,
     return names[len(names) - len(tensors_in((args, kwargs))):]
 
 
-def watched(step: Callable[..., object], model: object, inputs: Callable[[], Any], names: list[str]) -> LifeTracker:
-    """The tracker of a run of the step. `inputs()` makes fresh fake (args, kwargs)."""
+def watched(step: Callable[..., object], model: object, inputs: Callable[[], Any], names: list[str],
+            given: Given = NOTHING) -> LifeTracker:
+    """The tracker of a run of the step. `inputs()` makes fresh fake (args, kwargs), which have what is `given`."""
 
     def run() -> LifeTracker:
         x, kw = inputs()
         reach = Reach()
         reach.visit(step, "")
-        for i, given in enumerate([model, *x, *kw.values()]):
-            if not isinstance(given, torch.Tensor):
-                reach.visit(given, "" if i else "model")
+        for i, argument in enumerate([model, *x, *kw.values()]):
+            if not isinstance(argument, torch.Tensor):
+                reach.visit(argument, "" if i else "model")
         tracker = LifeTracker(reach.names(), reach.paths(), dict(zip(names, tensors_in((x, kw)), strict=True)))
-        tracker.before_each = reach.release_tensors
+        tracker.before_each, tracker.values_are_given = reach.release_tensors, given.values
         before = (model,) if model is not None else ()
-        with reach.without_data():
+        with reach.without_data(given.values):
             _run(functools.partial(step, *before, *x, **kw), reach, tracker)
             return tracker
-    return on_fake_cuda("the step", run)
+    return on_fake_cuda("the step", run, names_cpu=True)
 
 
 def tensors_in(tree: Any) -> list[torch.Tensor]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import torch
 
 from .._fake.numbers import tell_example
-from .._fake.packed import beside_packed, codes_of_packed
+from .._fake.packed import beside_packed, codes_of_packed, not_packed_yet
 from .._fake.tensors import refuse_what_is_not_plain, without_data
 from .._fake.wrapped import is_wrapper, parts_of
 from ..errors import Error
@@ -98,6 +98,9 @@ class Reach:
 
     def _module(self, x: torch.nn.Module, label: str) -> Iterator[tuple[object, str]]:
         refuse_what_is_not_plain(x, ())
+        if id(x) not in self._inside and (waiting := not_packed_yet(x)):
+            raise Error(f"'{waiting[0]}' has few bits only once it was moved to a device, which a step of your own "
+                        "does not do: move the model before\n  try: model.to(\"cpu\")", "cannot-measure")
         if id(x) not in self._inside:
             name = label or type(x).__name__
             while name in self.modules:
@@ -134,13 +137,15 @@ class Reach:
 
     # -- tensors without data --------------------------------------------------------------------------------------
     @contextlib.contextmanager
-    def without_data(self) -> Iterator[None]:
+    def without_data(self, values: bool = False) -> Iterator[None]:
         """The tensors are fake ones on the GPU, in place: whoever holds one holds it still. Afterwards all that was
         visited is as it was. Call it inside fake_cuda().
 
+        values: integers and booleans have theirs.
+
         A tensor that has a graph stays as it is: what reads it is refused (lives.py)."""
         try:
-            self._swap_all()
+            self._swap_all(values)
             yield
         finally:
             for swapped in (self._swapped, self._loose):
@@ -149,11 +154,11 @@ class Reach:
             for kept in self._kept:
                 kept.put_back(kept.container, kept.was)
 
-    def _swap_all(self) -> None:
+    def _swap_all(self, values: bool) -> None:
         tensors = [t for t in self.tensors.values() if t.grad_fn is None]
         fakes, named = without_data(tensors), self.names()
         for t in tensors:
-            if t.dim() == 0 and id(t) in named:                # counters: which path a call takes
+            if values or t.dim() == 0 and id(t) in named:      # counters: which path a call takes
                 tell_example(fakes[id(t)], t)
             own, fake = dict(t.__dict__), fakes[id(t)]
             _swap(t, fake, {**own, **fake.__dict__})

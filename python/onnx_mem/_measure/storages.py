@@ -8,6 +8,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from .._fake.ctc import made_beside
 from .._fake.wrapped import are_wrappers, is_wrapper, parts_of
 from .measured import Moment
 
@@ -136,6 +137,9 @@ class StorageTracker(TorchDispatchMode):
                 if isinstance(t, torch.Tensor):
                     self.see(t)
         before = len(self.seen)
+        beside = made_beside(func, args)
+        if beside is not None:
+            self.see(beside)
         out = func(*args, **(kwargs or {}))
         if func is aten._scaled_dot_product_efficient_attention_backward.default:
             out = *out[:3], _padded(out[3])

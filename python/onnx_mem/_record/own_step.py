@@ -4,6 +4,7 @@ A program is {"lines": [{"op", "phase", "module"}], "storages": [{"category", "b
 "name"}], "first": the same two of the first call, "parameters": how many numbers they are}."""
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from typing import Any
@@ -11,8 +12,9 @@ from typing import Any
 import torch
 
 from .. import _progress
+from .._fake.given import SAID_OF_VALUES, first_given
 from .._fake.inputs import free_dims
-from .._fake.tensors import batch_of
+from .._fake.tensors import Given, batch_of
 from .._measure.lives import LifeTracker
 from .._measure.own_step import names_of_inputs, watched
 from .record import Record
@@ -32,22 +34,25 @@ def record_step(step: Callable[..., object], model: object, args: Any, kwargs: A
     batch = batch_of((args, kwargs), batch_dim, names)
     dims = free_dims(free, (args, kwargs), names, batch_dim)
 
-    def recorded(grid: Any) -> Record:
-        runs = _Runs(batch, batch_dim, names, dims, grid)
+    def recorded(grid: Any, given: Given) -> Record:
+        runs = _Runs(batch, batch_dim, names, dims, grid, given)
 
         def run(n: int, length: int | None, watch: bool = True, last: bool = False) -> Any:
             if not watch:                          # every run begins with the same state
                 return None
             _progress.step(f"step, batch {n}" + (f", {dims.name} {length}" if dims is not None and length else ""))
-            return _program(watched(step, model, lambda: runs.inputs((args, kwargs), n, length), names))
+            return _program(watched(step, model, lambda: runs.inputs((args, kwargs), n, length), names, given))
         program = _of_batches(run, runs) if grid is None else _of_lengths(run, runs)
         first, last = _range(run, runs, program, (args, kwargs))
         length = grid and grid.lengths[0]
         if first == 1 and not _alike(run(1, length), at_batch(at_length(program, length), 1)):
             first = 2
         return Record({"step": program}, torch.__version__, runs.declared(), (first, last))
-    made, why = _first_that_fits(recorded, _grids(dims.length) if dims is not None else ())
-    notes = [] if why is None else [f"the record follows the batch alone: {why.reason}"]
+    grids = list(_grids(dims.length)) if dims is not None else []
+    (made, why), given = first_given(
+        lambda given: _first_that_fits(functools.partial(recorded, given=given), grids))
+    notes = [SAID_OF_VALUES] if given.values else []
+    notes += [] if why is None else [f"the record follows the batch alone: {why.reason}"]
     return made, notes + ([_said_of_range(*made.batches)] if made.batches != (1, None) else [])
 
 

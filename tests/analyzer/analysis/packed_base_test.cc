@@ -20,8 +20,9 @@ Graph ThreeLayers() {
                     {{"N", 4}});
 }
 
-absl::StatusOr<Lowered> Packed(BaseBits bits) {
+absl::StatusOr<Lowered> Packed(BaseBits bits, const std::string& version = "") {
   onnx_mem::Run run;
+  run.bitsandbytes = version;
   run.lora = {{.rank = 3, .weights = "^a"}};
   run.base_bits = bits;
   return Prepare(ThreeLayers(), run);
@@ -55,6 +56,19 @@ TEST(PackedBase, StoresFrozenLayersInFourBitsBesideTheirScales) {
             "c = linear(s, c_weight) -> y float32 4x2\n"
             "outputs y\n");
   EXPECT_TRUE(VerifyGraph(lowered->graph).ok()) << VerifyGraph(lowered->graph);
+}
+
+TEST(PackedBase, UnpacksForEveryProductBeforeVersion050) {
+  for (const auto& [version, unpacks] : std::vector<std::pair<std::string, bool>>{
+           {"", false}, {"0.41.1", true}, {"0.49.2", true}, {"0.5", true}, {"0.50.0", false}, {"1.0", false}}) {
+    const absl::StatusOr<Lowered> lowered = Packed(BaseBits::kFour, version);
+    ASSERT_TRUE(lowered.ok()) << lowered.status();
+    int found = 0;
+    for (const FrameworkNode& node : lowered->graph.nodes) {
+      if (node.op == "packed_linear") found += IntAttribute(node, "unpacks", 0) != 0 ? 1 : 0;
+    }
+    EXPECT_EQ(found, unpacks ? 2 : 0) << version;
+  }
 }
 
 TEST(PackedBase, HasAScaleForEachRowInEightBits) {

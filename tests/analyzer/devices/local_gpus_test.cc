@@ -20,6 +20,7 @@ TEST(LocalGpus, ReadsEveryCardThatTheDriverLetsBeRead) {
   EXPECT_EQ(small.total_bytes, 24 * kGiB);
   EXPECT_EQ(small.free_bytes, 20 * kGiB);
   EXPECT_EQ(small.used_bytes, 4 * kGiB);
+  EXPECT_EQ(small.driver, "570.86.15");
   EXPECT_EQ(gpus->at(1).name, "NVIDIA A100-SXM4-80GB");
   EXPECT_EQ(gpus->at(1).index, 1);
 }

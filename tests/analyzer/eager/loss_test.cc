@@ -70,6 +70,28 @@ TEST(MseLossTest, SavesThePredictionAndWidensItUnderAutocast) {
   EXPECT_EQ(half.Backward(wide), "mse_loss_backward:32000 _to_copy:16000");
 }
 
+// _ctc_loss gives the losses and log_alpha, which is saved; backward makes log_beta beside the gradient.
+TEST(CtcLossTest, SavesLogAlphaAndMakesLogBeta) {
+  OperatorRun run;
+  const TensorRef targets = run.Static({{4, 6}, false, DType::kInt64});
+  const TensorRef loss = run.Apply("ctc_loss", {run.Static({{20, 4, 10}}), targets}, {{4}, {4, 20, 13}})[0];
+  const Recorder& recorder = run.machine().recorder();
+  EXPECT_EQ(recorder.program().steps[recorder.current_step()].kernel_takes, std::vector<int64_t>(3, 32));
+  EXPECT_EQ(run.SavedBytes(true), 3200 + 4 * 6 * 8 + 4 * 4 + 4160);
+  EXPECT_EQ(run.Backward(loss), "_ctc_loss_backward:4160 _ctc_loss_backward:3200");
+}
+
+TEST(CtcLossTest, IsFloatUnderAutocast) {
+  onnx_mem::Run options;
+  options.autocast = DType::kFloat16;
+  OperatorRun run(options);
+  const TensorRef x = run.Static({{20, 4, 10}, true, DType::kFloat16});
+  const TensorRef targets = run.Static({{4, 6}, false, DType::kInt64});
+  const TensorRef loss = run.Apply("ctc_loss", {x, targets}, {{4}, {4, 20, 13}}, {}, DType::kFloat16)[0];
+  EXPECT_EQ(loss->dtype, DType::kFloat32);
+  EXPECT_EQ(run.Backward(loss), "_ctc_loss_backward:4160 _ctc_loss_backward:3200 _to_copy:1600");
+}
+
 TEST(TrafficTest, WhatIsAllocatedIsWrittenAndGradientsAndSavedTensorsAreRead) {
   OperatorRun run;
   const TensorRef y = run.One("relu", {run.Static({{8, 1000}})}, {8, 1000});

@@ -426,6 +426,7 @@ INSTANTIATE_TEST_SUITE_P(
          4096,
          0,
          "gather:2048 clone:65536"},
+        {"block_diag", "block_diag", {{{64, 32}}, {{16, 8}}}, {80, 40}, 0, 0, "clone:512 clone:8192"},
         {"masked_scatter",
          "masked_scatter",
          {{{64, 256}}, {{64, 256}, false, kBoolean}, {{8, 256}}},
@@ -602,6 +603,14 @@ INSTANTIATE_TEST_SUITE_P(
          "abs:262144 log:262144 gt:65536 where:262144 lt:65536 where:262144 sub:262144 flip:262144 logcumsumexp:262144 "
          "flip:262144 add:262144 exp:262144 sub:262144 flip:262144 logcumsumexp:262144 flip:262144 add:262144 "
          "exp:262144 sub:262144"},
+        {"solve",
+         "solve",
+         {{{8, 16, 16}}, {{8, 4, 16}}},
+         {8, 4, 16},
+         2 * 8192 + 512 + 2048,
+         8192 + 512 + 2048,
+         "linalg_lu_solve:2048 bmm:8192 neg:8192",
+         {{"left", int64_t{0}}}},
         {"diagonal", "diagonal", {{{4, 128, 128}}}, {4, 128}, 0, 0, "diagonal_backward:262144"},
         {"windows", "unfold", {{{4, 64, 16}}}, {4, 31, 16, 4}, 0, 0, "unfold_backward:16384", Axis(1)},
         {"outer_product",
@@ -629,6 +638,43 @@ INSTANTIATE_TEST_SUITE_P(
          "assumed_backward:768 assumed_backward:192"},
     }),
     NameOf);
+
+// IndexKernel.cpp, IndexKernel.cu: running sums of the mask, and a dense copy of a mask that is broadcast; of what is
+// found a place for each dimension.
+TEST(KernelTakesTest, OfScatteringByAMask) {
+  using Takes = std::vector<int64_t>;
+  OperatorRun run;
+  const auto takes = [&run] {
+    const Recorder& recorder = run.machine().recorder();
+    return recorder.program().steps[recorder.current_step()].kernel_takes;
+  };
+  const TensorRef x = run.Static({{64, 256}}), source = run.Static({{8, 256}});
+  run.One("masked_scatter", {x, run.Static({{64, 256}, false, kBoolean}), source}, {64, 256});
+  EXPECT_EQ(takes(), Takes{64 * 256 * 8});
+  run.One("masked_scatter", {x, run.Static({{64, 1}, false, kBoolean}), source}, {64, 256});
+  EXPECT_EQ(takes(), (Takes{64 * 256 * 8, 64 * 256}));
+  run.One("masked_select", {x, run.Static({{64, 1}, false, kBoolean})}, {2048});
+  EXPECT_EQ(takes(), Takes{2048 * 8 * 2});
+}
+
+// bitsandbytes: few rows are multiplied by what reads the packed weight, since 0.50.0; with scales that are packed too,
+// versions before let go of them when the weight is there.
+TEST(PackedLinearTest, UnpacksByVersion) {
+  const auto forward = [](int64_t rows, bool grad, int64_t unpacks) {
+    OperatorRun run;
+    const Attributes attributes = {
+        {"features", int64_t{32}}, {"depth", int64_t{64}}, {"packed_scales", int64_t{32}}, {"unpacks", unpacks}};
+    const TensorRef x = run.Static({{rows, 64}, grad}), weight = run.Static({{32, 32}, false, DType::kUInt8});
+    const size_t before = run.buffers();
+    run.One("packed_linear", {x, weight}, {rows, 32}, attributes);
+    return run.Allocations(before);
+  };
+  EXPECT_EQ(forward(2, true, 0), "gemm_4bit:256");
+  EXPECT_EQ(forward(2, true, 1), "dequantize_blockwise:128 dequantize_4bit:8192 mm:256");
+  EXPECT_EQ(forward(1, false, 1), "gemm_4bit:128");
+  EXPECT_EQ(forward(1, true, 1), "dequantize_blockwise:128 dequantize_4bit:8192 mm:128");
+  EXPECT_EQ(forward(8, true, 0), "dequantize_blockwise:128 dequantize_blockwise:128 dequantize_4bit:8192 mm:1024");
+}
 
 // The executor makes a tensor of the size that the file states.
 TEST(MisfitTest, WhatDoesNotFitIsLeftToTheFile) {

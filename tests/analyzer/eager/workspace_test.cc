@@ -107,6 +107,22 @@ TEST(GroupNormKernel, MakesCoefficientsOfChannelsAndGroups) {
   EXPECT_EQ(BackwardTakes(norm, true), (Takes{groups, groups}));
 }
 
+// LossCTC.cu: three vectors of int64 on the card; of a large problem sums at the blanks and logsumexp's tensors.
+TEST(CtcKernel, MakesLengthsAndOfALargeProblemSums) {
+  CtcKernel ctc{.log_probabilities = {20, 4, 10}, .log_alpha = {4, 20, 13}};
+  using Takes = std::vector<int64_t>;
+  EXPECT_EQ(ForwardTakes(ctc), (Takes{32, 32, 32}));
+  EXPECT_EQ(BackwardTakes(ctc), (Takes{32, 32, 32}));
+  ctc.log_probabilities = {500, 4, 10};
+  ctc.log_alpha = {4, 500, 13};
+  EXPECT_EQ(BackwardTakes(ctc), (Takes{32, 32, 32, 4 * 500 * 7 * 4, 4 * 500 * 7 * 4, 8000, 8000}));
+  ctc.log_probabilities = {500, 4, 1000};
+  ctc.zero_infinity = true;  // a second gradient, in the place of the sums
+  EXPECT_EQ(BackwardTakes(ctc), (Takes{32, 32, 32, 500 * 4 * 1000 * 4}));
+  ctc.log_alpha = {};
+  EXPECT_EQ(BackwardTakes(ctc), Takes());
+}
+
 TEST(ConvolutionWorkspace, OfEmptyAndOfHugeTensorsIsANumber) {
   ConvolutionSizes empty{.large = {0, 3, 8, 8}, .small = {0, 4, 6, 6}, .weight = {4, 3, 3, 3}};
   EXPECT_GE(ConvolutionWorkspace(empty).tried_bytes, 0);

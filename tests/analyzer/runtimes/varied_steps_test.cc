@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "analyzer/study/study.h"
@@ -39,6 +40,26 @@ TEST(VariedSteps, ShorterStepsLeaveBlocksThatAreTooSmall) {
   EXPECT_EQ(varied.device_bytes, alone.device_bytes) << "with less room the allocator gives them back";
   EXPECT_EQ(varied.device_low_bytes, alone.device_low_bytes);
   EXPECT_GT(varied.device_high_bytes, alone.device_high_bytes);
+}
+
+// A block of 1 MiB more than what is requested, or less, counts whole.
+TEST(VariedSteps, BlocksThatAreNotCutCountAsAllocated) {
+  constexpr int64_t kMiB = int64_t{1} << 20;
+  const auto one = [](std::optional<int64_t> shortest) {
+    Workload workload = OfLength(512, shortest);
+    workload.bindings.batch = 1;  // several blocks to a segment
+    return Trained(workload);
+  };
+  const PeakFigures alone = one({});
+  int64_t most = 0;
+  for (const int64_t shortest : {64, 150, 250, 350, 450, 500}) {
+    const PeakFigures varied = one(shortest);
+    EXPECT_EQ(varied.allocated_peak_bytes, alone.allocated_peak_bytes);
+    EXPECT_EQ(varied.allocated_low_bytes, alone.allocated_low_bytes);
+    most = std::max(most, varied.allocated_high_bytes - alone.allocated_high_bytes);
+  }
+  EXPECT_GT(most, 0);
+  EXPECT_LE(most, 8 * kMiB);
 }
 
 TEST(VariedSteps, OneSizeVariesNot) {
