@@ -652,7 +652,7 @@ def test_an_integer_that_is_read_is_the_examples():
     def peak(longest, batch=None):
         lengths = torch.full((48,), longest)
         return onnx_mem.measure(step=step, args=(torch.zeros(48, 64), lengths), batch=batch).peak_bytes
-    assert peak(4) - peak(3) == peak(3) - peak(2) > 48 * 64 * 4
+    assert all(peak(n + 1) - peak(n) > 48 * 64 * 4 for n in (2, 3))
     with pytest.warns(UserWarning, match="the record is that of these integers"):
         record = onnx_mem.record(step=step, args=(torch.zeros(48, 64), torch.full((48,), 3)))
     assert record.programs["step"]["storages"]

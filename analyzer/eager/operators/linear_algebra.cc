@@ -105,10 +105,10 @@ void EnactSolve(Machine& m, const Call& call, Outputs& out) {
   const Dims strides = IntAttribute(call.node, "left", 1) != 0 ? ColumnMajorStrides(dims) : ContiguousStrides(dims);
   const int64_t flops = Saturated({2, NumElements(dims), a->dims.back()});
   out[0] = m.New("_linalg_solve_ex", dims, b->dtype, strides, flops);
-  node.Save(a);
-  SaveDecomposition(m, node, a->dims, a->dtype);
-  const TensorRef info = m.Allocate(BatchOf(a->dims), DType::kInt32);
-  node.Save(out[0]);
+  const TensorRef lu = m.Allocate(a->dims, a->dtype), pivots = m.Allocate(DiagonalOf(a->dims), DType::kInt32);
+  const TensorRef beside[] = {lu, pivots, m.Allocate(BatchOf(a->dims), DType::kInt32)};
+  for (size_t i = 1; i < out.size() && i < 4; ++i) out[i] = beside[i - 1];
+  for (const TensorRef& saved : {a, lu, pivots, out[0]}) node.Save(saved);
   node.Output(out[0]);
   node.Formula([dims, strides, flops, matrix = a->dims](Backward& back) {
     const DType dtype = back.grad()->dtype;
