@@ -4,7 +4,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "absl/strings/match.h"
 #include "analyzer/assume/names/hook_weights.h"
