@@ -332,6 +332,43 @@ TEST(Attention, WrittenByHandStays) {
             std::string::npos);
 }
 
+// x.reshape(B, H, W, -1).permute(0, 3, 1, 2).contiguous(): the copy is in no file.
+constexpr std::string_view kTokenMap = R"(
+    input x float32 2x16x8
+    const shape int64 4 = 2 4 4 8
+    weight conv.weight float32 4x8x2x2
+    /Reshape = Reshape(x, shape) -> r float32 2x4x4x8
+    /Transpose = Transpose(r) -> t float32 2x8x4x4 {perm: [0 3 1 2]}
+    /conv/Conv = Conv(t, conv.weight) -> y float32 2x4x3x3
+    output y
+)";
+
+TEST(TokenMap, IsCopiedIntoTheLayoutOfImages) {
+  EXPECT_EQ(LowerText(kTokenMap),
+            "reshape(x) -> r\npermute(r) -> t\ncontiguous(t) -> t/contiguous\n"
+            "conv(t/contiguous, conv.weight) -> y [conv]\nparameter conv.weight\n");
+}
+
+TEST(TokenMap, AMapThatWasNeverTokensStaysAView) {
+  std::string text(kTokenMap);
+  text.replace(text.find("x float32 2x16x8"), 16, "x float32 2x2x8x8");
+  EXPECT_EQ(LowerText(text).find("contiguous"), std::string::npos);
+}
+
+TEST(TokenMap, HeadsOfAnAttentionAreTokensToo) {
+  std::string text(kTokenMap);
+  text.replace(text.find("x float32 2x16x8"), 16, "x float32 2x16x2x4");
+  EXPECT_NE(LowerText(text).find("contiguous(t) -> t/contiguous"), std::string::npos) << LowerText(text);
+}
+
+// dynamo's exporter names each call; the copy is in none of them.
+TEST(TokenMap, IsIdentifiedByTheModuleItIsMadeIn) {
+  std::string text(kTokenMap);
+  text.replace(text.find("    /Transpose"), 0, "    @ namespace : Net/view: aten.view.default\n");
+  text.replace(text.find("    /conv/Conv"), 0, "    @ namespace : Net/permute: aten.permute.default\n");
+  EXPECT_NE(LowerText(text).find("contiguous(t) -> t/contiguous"), std::string::npos) << LowerText(text);
+}
+
 // The bias is the module's own: not a BatchNorm was folded, but a weight computed.
 TEST(FoldedWeight, IsComputedInEveryStep) {
   const std::string text = LowerText(R"(
