@@ -1,7 +1,6 @@
 // Calls of detach() that an export has lost: exporters write no operator for it, so a file looks fully differentiable.
 //
-//   x - x.max(-1, keepdim=True)[0].detach()   the maximum keeps nothing for backward
-//   z + (q - z).detach()                      nothing flows back through the difference (van den Oord et al. 2017, 3.2)
+//   z + (q - z).detach()     nothing flows back through the difference (van den Oord et al. 2017, 3.2)
 #ifndef ONNX_MEM_ANALYZER_ASSUME_CHOICES_DETACHED_H_
 #define ONNX_MEM_ANALYZER_ASSUME_CHOICES_DETACHED_H_
 
@@ -11,8 +10,7 @@
 
 namespace onnx_mem {
 
-// About the bytes that a training step has no need of if these places are detached: what the maxima keep (indices, and
-// with amax() both operands; tools/autograd/derivatives.yaml, max.dim and amax), and the gradient of the differences.
+// About the bytes that a training step has no need of if these places are detached: the gradient of the differences.
 int64_t BytesWithoutDetach(const Lowered& lowered);
 
 }  // namespace onnx_mem

@@ -117,63 +117,6 @@ void AddTransformerSpot(const Draft& draft, NodeId id, DropoutSpots& spots) {
   }
 }
 
-// mT5's feed-forward layer, gelu(wi_0(x)) * wi_1(x): the product is dropped. Llama's looks alike and drops nothing, so
-// this is required of models alone that have T5's position bias.
-bool IsGatedFeedForward(const Draft& draft, NodeId product) {
-  const FrameworkNode& node = draft.node(product);
-  if (node.op != "mul" || node.inputs.size() != 2) return false;
-  const NodeId after = OnlyReaderIf(draft, node.outputs[0], "linear");
-  const bool gated = std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
-    const NodeId maker = draft.ProducerIf(input, "linear");
-    return maker.valid() && draft.node(maker).inputs.size() == 2;
-  });
-  return gated && after.valid() && draft.node(after).inputs.size() == 2;
-}
-
-// The norm under which a residual stream ends, weight * (x * rsqrt(mean(x ** 2))): nothing adds to x any more. T5's
-// stacks drop what theirs gives.
-bool EndsStream(const Draft& draft, NodeId id) {
-  const FrameworkNode& node = draft.node(id);
-  if (node.op != "mul" || node.inputs.size() != 2) return false;
-  const size_t scale = draft.kind(node.inputs[0]) == TensorKind::kParameter ? 0 : 1;
-  if (draft.kind(node.inputs[scale]) != TensorKind::kParameter) return false;
-  const NodeId normed = draft.ProducerIf(node.inputs[1 - scale], "mul");
-  if (!normed.valid()) return false;
-  const TensorId x = draft.node(normed).inputs[0];
-  const NodeId sum = draft.ProducerIf(x, "add");
-  const NodeIds& readers = draft.readers(x);
-  return sum.valid() && readers.size() == 2 && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
-           return reader == normed || draft.node(reader).op == "pow_scalar";
-         });
-}
-
-void AddSpotsOfT5(const Draft& draft, DropoutSpots& spots) {
-  const bool positions = std::any_of(spots.common.begin(), spots.common.end(), [&](const DropoutSpot& spot) {
-    return spot.attention && HasPositionBias(draft, spot.node);
-  });
-  if (!positions) return;
-  for (NodeId id : draft.InOrder()) {
-    if (IsGatedFeedForward(draft, id)) spots.common.push_back({id, DropoutPlace::kMaskAndResult});
-    if (EndsStream(draft, id)) spots.common.push_back({id, DropoutPlace::kMask});
-  }
-}
-
-// BART, Pegasus and Marian, encoder-decoders after fairseq, drop what their layers give and leave attention weights
-// alone, as Vaswani et al. (2017, 5.4) do; nn.Transformer, known by its relu, and T5 drop those too.
-bool LeavesAttentionWeights(const Draft& draft, const DropoutSpots& spots) {
-  bool cross = false, post_norm = false;
-  for (const DropoutSpot& spot : spots.common) {
-    const FrameworkNode& node = draft.node(spot.node);
-    if (node.op == "relu") return false;
-    if (spot.attention) {
-      cross = cross || IsCrossAttention(draft, spot.node);
-    } else if (IsProjection(draft, spot.node)) {
-      post_norm = post_norm || IsPostNormSum(draft, ResidualSum(draft, node.outputs[0]));
-    }
-  }
-  return cross && post_norm;
-}
-
 std::unordered_set<int32_t> NodesOf(const std::vector<DropoutSpot>& spots) {
   std::unordered_set<int32_t> nodes;
   for (const DropoutSpot& spot : spots) nodes.insert(spot.node.value());
@@ -189,17 +132,6 @@ bool IsReadByRecurrent(const Draft& draft, NodeId id) {
   return reader.valid() && IsRecurrentLayer(draft.node(reader).op);
 }
 
-// Rows of several tables side by side, as models of tables of data drop them before their first layer (fastai's
-// TabularModel, emb_drop; Gorishniy et al. 2021).
-bool JoinsEmbeddings(const Draft& draft, NodeId id) {
-  const FrameworkNode& node = draft.node(id);
-  return node.op == "cat" && node.inputs.size() > 1 &&
-         std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
-           const NodeId maker = input.valid() ? MakerBeforeViews(draft, input) : NodeId();
-           return maker.valid() && draft.node(maker).op == "embedding";
-         });
-}
-
 // Of models without attention.
 void AddOtherSpots(const Draft& draft, const TensorIds& outputs, DropoutSpots& spots) {
   NodeIds found = FindSequentialGaps(draft);
@@ -210,8 +142,7 @@ void AddOtherSpots(const Draft& draft, const TensorIds& outputs, DropoutSpots& s
     const bool last = std::find(found.begin(), found.end(), id) != found.end();
     if (known) continue;
     if (last || IsHiddenActivation(draft, id)) spots.common.push_back({id, DropoutPlace::kMaskAndResult});
-    const bool embeds = IsReadByRecurrent(draft, id) || JoinsEmbeddings(draft, id);
-    if (!last && embeds) spots.common.push_back({id, DropoutPlace::kMask});
+    if (!last && IsReadByRecurrent(draft, id)) spots.common.push_back({id, DropoutPlace::kMask});
   }
 }
 
@@ -231,10 +162,6 @@ DropoutSpots FindDropoutSpots(const Draft& draft, const TensorIds& outputs) {
   DropoutSpots spots;
   for (NodeId id : draft.InOrder()) AddTransformerSpot(draft, id, spots);
   if (spots.attentions == 0) AddOtherSpots(draft, outputs, spots);
-  AddSpotsOfT5(draft, spots);
-  if (LeavesAttentionWeights(draft, spots)) {
-    std::erase_if(spots.common, [](const DropoutSpot& spot) { return spot.attention; });
-  }
   DropoutLines lines(draft);
   std::erase_if(spots.common, [&](const DropoutSpot& spot) {
     return IsFollowedAtOnce(draft, spot.node) || lines.LeaveNoRoom(spot.node);

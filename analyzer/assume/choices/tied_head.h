@@ -3,10 +3,6 @@
 //
 //   norm of an activated linear      the head of a masked language model: BERT, RoBERTa, ALBERT, MPNet, RoFormer
 //                                    (Devlin et al. 2019; transform, activation, norm, then the embedding's rows)
-//   input scaled by width ** -0.5    T5: transformers scales only where the weight is shared
-//                                    (modeling_t5.py, `if self.config.tie_word_embeddings`)
-//   sum with a stored row [1, V]     BART, mBART, Pegasus, Marian: final_logits_bias, a buffer
-//   rows scaled by sqrt(width)       what they are read from is shared with a head without a bias: Gemma, M2M100, XGLM
 //   named wte, wpe and lm_head       GPT-2, and nanoGPT after it
 //
 // None is a proof; whoever counts on one says so. The size of a vocabulary tells nothing: Llama and Qwen of 128,000 and
@@ -23,10 +19,6 @@ namespace onnx_mem {
 // Why the linear `head` is taken to share the embedding's weight, for a report: "as a masked language model's head
 // does"; "" if nothing shows it. `head` reads a stored [width, vocabulary], the transpose of the embedding's `table`.
 std::string_view WhyTied(const Draft& draft, NodeId head, TensorId table);
-
-// The stored row [1, vocabulary] that is added to what `head` gives; invalid if there is none. It is a buffer: the bias
-// of an nn.Linear is [vocabulary].
-TensorId RowForBias(const Draft& draft, NodeId head);
 
 }  // namespace onnx_mem
 

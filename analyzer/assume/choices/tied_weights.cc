@@ -99,7 +99,6 @@ void SayTied(Lowering& lowering, int64_t count, const std::set<std::string>& rea
 }
 
 void Tie(Draft& draft, const Head& head) {
-  if (const TensorId row = RowForBias(draft, head.linear); row.valid()) draft.SetKind(row, TensorKind::kBuffer);
   TensorIds inputs = draft.node(head.linear).inputs;
   inputs[1] = head.table;
   draft.SetInputs(head.linear, std::move(inputs));

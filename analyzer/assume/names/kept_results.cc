@@ -4,11 +4,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "absl/strings/match.h"
 #include "analyzer/assume/names/hook_weights.h"
-#include "analyzer/exported/source_trace.h"
 #include "analyzer/ops/ops.h"
 
 namespace onnx_mem::names {
@@ -26,72 +24,27 @@ bool HasOtherLinear(const FrameworkGraph& graph, const CallSpan& outer, const Ca
   return false;
 }
 
-// A model that looks tokens up.
-bool ReadsTokens(const FrameworkGraph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const auto& node) { return node.op == "embedding"; });
-}
-
 // softmax(q k^T * scale + mask), all in one function: the scale comes after the product, as in transformers'
 // eager_attention_forward, which drops weights by a function. timm, torchvision and most other code scale q or drop
-// weights by a module, and hand none back. Language models whose attention is their own divide, q k^T / sqrt(d), drop
-// by a module and hand weights back as well (modeling_gptj.py, modeling_big_bird.py, modeling_roformer.py); models of
-// images that were written that way do so on request alone (modeling_maskformer_swin.py, modeling_vilt.py).
+// weights by a module, and hand none back.
 bool ScalesTheProduct(const FrameworkGraph& graph, const FrameworkNode& softmax) {
   constexpr int kMostSteps = 4;  // mask, position bias, view
   TensorId scores = softmax.inputs[0];
   bool scaled = false, looks_up = false;
-  const bool by_module = StringAttribute(softmax, "dropout", "") == "module";
+  if (StringAttribute(softmax, "dropout", "") == "module") return false;
   for (int step = 0; step < kMostSteps; ++step) {
     const FrameworkNode* maker = graph.MakerOf(scores);
     if (maker == nullptr || maker->calls != softmax.calls) return false;
-    if (IsProduct(*maker)) return scaled && (!by_module || ReadsTokens(graph));
+    if (IsProduct(*maker)) return scaled;
     // q k^T * scale + self.biases[:, self.indices]: code of its own, not eager_attention_forward (modeling_levit.py)
     const FrameworkNode* bias = maker->op == "add" ? graph.MakerOf(maker->inputs[1]) : nullptr;
     looks_up |= bias != nullptr && bias->op == "index" && bias->calls == softmax.calls;
     if (looks_up && maker->op == "mul_scalar") return false;
-    scaled |= (maker->op == "mul_scalar" && !by_module) || maker->op == "div_scalar";
+    scaled |= maker->op == "mul_scalar" || maker->op == "div_scalar";
     if (maker->inputs.empty()) return false;
     scores = maker->inputs[0];
   }
   return false;
-}
-
-// "layer.0.attention.self" of three projections and q k^T / sqrt(d): code whose layers hand weights on to
-// the loop over them, layer_outputs = layer_module(x); hidden_states = layer_outputs[0] (modeling_megatron_bert.py,
-// modeling_rembert.py, modeling_roformer.py, modeling_canine.py, modeling_luke.py, modeling_tapas.py). Later code
-// multiplies, and its layers return their result alone.
-bool IsDividingSelfAttention(const FrameworkGraph& graph, const Calls& calls, int32_t node) {
-  const CallSpan& attention = calls.span(calls.FrameOf(node));
-  if (!attention.name.ends_with(".self")) return false;
-  constexpr int kProjections = 3;
-  int linears = 0;
-  bool divides = false;
-  for (int32_t i = attention.begin; i <= attention.end; ++i) {
-    const OpName op = graph.nodes[NodeId(i)].op;
-    linears += op == "linear";
-    divides |= op == "div_scalar";
-  }
-  return linears == kProjections && divides;
-}
-
-// Whether the loop that runs the layer at `depth` around `node` holds its weights. Source lines may show that it gets
-// none: hidden_states = block(x).
-bool IsNamedInLoop(const FrameworkGraph& graph, const Calls& calls, int32_t node, size_t depth) {
-  if (!IsDividingSelfAttention(graph, calls, node)) return false;
-  SourceTraceReader reader;
-  const SourceLines& lines = reader.Read(graph.nodes[NodeId(node)]);
-  if (depth >= lines.size() || lines[depth] == nullptr) return true;
-  const std::vector<std::string>& targets = lines[depth]->statement.targets;
-  return targets.size() != 1 || absl::EndsWith(targets[0], "outputs");
-}
-
-// The end of the call after the one at `depth` that `node` runs in, if it is the next element of its list; else that of
-// the function around.
-int32_t EndOfNextElement(const Calls& calls, int32_t node, size_t depth) {
-  const int32_t around = calls.EndOfFrameAt(node, depth);
-  const int32_t next = calls.span(calls.of_node(node)[depth]).end + 1;
-  const int32_t call = next <= around ? calls.UnitCall(next, depth) : -1;
-  return call >= 0 && IsElement(calls.span(call).name) ? calls.span(call).end : around;
 }
 
 // Whether a node is the softmax of an attention that hands its weights back beside its result.
@@ -112,7 +65,7 @@ int32_t EndOfWeights(const FrameworkGraph& graph, const Calls& calls, int32_t no
     for (int32_t i = attention.end + 1; i <= layer.end; ++i) {
       if (HandsWeightsBack(graph, graph.nodes[NodeId(i)])) return calls.UnitEnd(i, depth + 1);
     }
-    return IsNamedInLoop(graph, calls, node, depth) ? EndOfNextElement(calls, node, depth) : layer.end;
+    return layer.end;
   }
   return -1;
 }

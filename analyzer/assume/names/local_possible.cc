@@ -12,18 +12,6 @@
 namespace onnx_mem::names {
 namespace {
 
-using Life = std::pair<int32_t, int32_t>;  // the node that makes a value, and the last unit that reads it
-
-bool AnyTwoOverlap(std::vector<Life> lives) {
-  std::sort(lives.begin(), lives.end());
-  int32_t last = -1;
-  for (const auto& [made, read] : lives) {
-    if (made < last) return true;
-    last = std::max(last, read);
-  }
-  return false;
-}
-
 // "output.LayerNorm", "input_layernorm", "norm2": a norm by its name, whatever operators it runs.
 bool NamesNorm(std::string_view call) {
   const size_t dot = call.rfind('.');
@@ -36,18 +24,6 @@ bool NamesNorm(std::string_view call) {
 bool Locals::IsNormCall(int32_t unit, const Home& home) const {
   const int32_t call = calls_.UnitCall(unit, home.depth);
   return call >= 0 && (IsNorm(graph_.nodes[NodeId(unit)].op) || NamesNorm(calls_.span(call).name));
-}
-
-// b1 = self.b1(x); b2 = self.b2(b1); ...; y = self.last(b1 + b7): read again behind more steps than a residual branch
-// in one function has (norm, layer, dropout, scale).
-bool Locals::ReadsLate(TensorId id, const Home& home) const {
-  constexpr size_t kStepsOfBranch = 5;
-  const Units units = ReadingUnits(id, home);
-  if (units.size() < 2) return false;
-  size_t steps = 0;
-  for (int32_t at = units.front(); at < units.back() && steps <= kStepsOfBranch; ++steps)
-    at = calls_.UnitEnd(at + 1, home.depth);
-  return steps > kStepsOfBranch;
 }
 
 // What made the value, and what made the newest operand of that, whatever the round of a loop: x = x + layer(x).
@@ -89,30 +65,15 @@ void Locals::FindCollected(const Round& round, TensorIds values) {
   if (collected_.contains(round)) FindBatches(values);
 }
 
-// What the code of functions tells of the names that it gives: several values at a time that are read long after they
-// were made, calls that give several stages, lists.
+// The lists that the code of functions may have.
 void Locals::FindPossible() {
   absl::flat_hash_map<Round, TensorIds> rounds;
-  absl::flat_hash_map<int32_t, std::vector<Life>> late;  // by frame
-  absl::flat_hash_map<int32_t, TensorId> first_result;   // of a call
   for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
     const Tensor& tensor = graph_.tensors[id];
     if (!tensor.producer.valid() || tensor.consumers.empty() || !IsFloating(tensor.dtype)) continue;
     const Home home = HomeOf(id);
-    const int32_t call = calls_.UnitCall(tensor.producer.value(), home.depth);
-    if (call >= 0 && !first_result.emplace(call, id).second) {
-      const Shape& first = graph_.tensors[first_result[call]].shape;
-      constexpr size_t kRankOfMaps = 3;  // and more: batch, channels, length
-      if (first.rank() >= kRankOfMaps && tensor.shape.rank() >= kRankOfMaps && first != tensor.shape) {
-        encoders_.insert(call);
-      }
-    }
     if (popped_.contains(id)) continue;
-    if (ReadsLate(id, home)) late[home.frame].emplace_back(tensor.producer.value(), ReadingUnits(id, home).back());
     rounds[{home.frame, RoundSignature(id)}].push_back(id);
-  }
-  for (const auto& [frame, lives] : late) {
-    if (AnyTwoOverlap(lives)) naming_frames_.insert(frame);
   }
   for (auto& [round, values] : rounds) FindCollected(round, std::move(values));
 }
@@ -136,12 +97,6 @@ void Locals::FindBatches(const TensorIds& values) {
     const int32_t next = graph_.tensors[values[begins[b + 2] - 1]].producer.value();
     for (size_t i = begins[b]; i < begins[b + 1]; ++i) batch_ends_[values[i]] = next;
   }
-}
-
-// Made anew in each round of a loop.
-bool Locals::IsOfLoop(TensorId id, const Home& home) const {
-  const auto rounds = statements_.find({home.frame, StatementSignature(id, home.depth)});
-  return rounds != statements_.end() && rounds->second.size() > 1;
 }
 
 // A container (Sequential) passes values from element to element and names none: "m.0" called by m itself, where a loop
@@ -170,21 +125,12 @@ bool Locals::IsHandedIn(TensorId id, int32_t call, const Home& home) const {
   });
 }
 
-// x = self.layer1(x); features.append(x); x = self.layer2(x); features.append(x); return features: where an encoder
-// hands out several of its stages, the list may have all.
-bool Locals::IsHandedOut(TensorId id, int32_t call, const Home& home) const {
-  if (call < 0 || !encoders_.contains(home.frame)) return false;
-  const Units units = ReadingUnits(id, home);
-  const TensorId next = units.empty() ? TensorId() : OnlyResult(units.back(), home.depth);
-  return next.valid() && graph_.tensors[next].shape != graph_.tensors[id].shape;
-}
-
 int32_t Locals::CallersListOf(TensorId id) const {
   const Tensor& tensor = graph_.tensors[id];
   if (!tensor.producer.valid() || tensor.consumers.empty()) return -1;
   const Home home = HomeOf(id);
   const int32_t call = calls_.UnitCall(tensor.producer.value(), home.depth);
-  if (home.depth == 0 || !(IsHandedIn(id, call, home) || IsHandedOut(id, call, home))) return -1;
+  if (home.depth == 0 || !IsHandedIn(id, call, home)) return -1;
   return calls_.EndOfFrameAt(tensor.producer.value(), home.depth - 1);
 }
 
@@ -214,7 +160,6 @@ int32_t Locals::PossibleNameOf(TensorId id, bool lists) const {
     const auto batch = batch_ends_.find(id);
     return batch == batch_ends_.end() ? end : std::min(end, batch->second);
   }
-  if (naming_frames_.contains(home.frame) && call >= 0 && !IsOfLoop(id, home)) return end;
   // x = self.conv(x); x = self.bn(x): modules one after the other work on one name, or are nested,
   // x = self.relu(self.bn(self.conv(x))).
   const int32_t reader = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;
@@ -222,17 +167,7 @@ int32_t Locals::PossibleNameOf(TensorId id, bool lists) const {
   if (!adjacent) return UntilRebound(id, home);
   int32_t nested = EndOfNestedCalls(units[0], home);
   for (int32_t next = NextInStatement(nested, home); next >= 0; next = NextInStatement(nested, home)) nested = next;
-  // x = self.conv(x); x = F.relu(self.bn(x))
-  return std::max(nested, EndOfOuterCall(units[0], home));
-}
-
-// return self.head(self.norm(x)): the end of the call that takes the only result of the norm that ends at `unit`.
-int32_t Locals::EndOfOuterCall(int32_t unit, const Home& home) const {
-  const TensorId result = OnlyResult(unit, home.depth);
-  if (!result.valid() || HomeOf(result).frame != home.frame || !IsNormCall(unit, home)) return -1;
-  const Units units = ReadingUnits(result, home);
-  const int32_t call = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;
-  return call >= 0 && calls_.span(call).begin == unit + 1 ? units[0] : -1;
+  return nested;  // x = self.conv(x); x = F.relu(self.bn(x))
 }
 
 }  // namespace onnx_mem::names

@@ -47,6 +47,11 @@ Locals::Locals(const FrameworkGraph& graph, const Calls& calls, bool guess)
   FindPossible();
 }
 
+bool Locals::IsProduct(const FrameworkNode& node) {
+  const bool contracts = node.op == "einsum" && node.inputs.size() == 2;
+  return contracts || node.op == "matmul" || node.op == "bmm" || node.op == "sdpa";
+}
+
 Locals::Home Locals::HomeOf(TensorId id) const {
   const std::span<const int32_t> maker = calls_.of_node(graph_.tensors[id].producer.value());
   const size_t depth = calls_.CommonDepth(graph_, id);
@@ -145,21 +150,8 @@ TensorId Locals::OnlyResultFrom(int32_t begin, int32_t unit_end) const {
   return result;
 }
 
-// x = torch.bmm(x.transpose(1, 2), transform).transpose(1, 2): the result of a change of coordinates, turned back,
-// takes over the name (PointNet).
-bool Locals::IsTurnedForProduct(TensorId id, int32_t product) const {
-  const FrameworkNode& node = graph_.nodes[NodeId(product)];
-  const auto& readers = graph_.tensors[node.outputs[0]].consumers;
-  if (node.inputs[0] != id || graph_.tensors[id].shape.rank() != 3 || readers.size() != 1) return false;
-  const FrameworkNode& maker = graph_.nodes[graph_.tensors[id].producer];
-  const FrameworkNode& back = graph_.nodes[readers[0]];
-  return maker.op == "permute" && maker.calls == node.calls && back.op == "permute" && back.calls == node.calls;
-}
-
 // adjacency @ self.linear(x): what a call hands straight to the product needs no name.
 bool Locals::StandsInProduct(TensorId id, int32_t product) const {
-  if (IsTurnedForProduct(id, product)) return true;
-  if (IsSoftmaxOfSum(id)) return false;
   const int32_t maker = graph_.tensors[id].producer.value();
   const size_t depth = calls_.of_node(product).size();
   return calls_.UnitCall(maker, depth) >= 0 && calls_.UnitEnd(maker, depth) + 1 == product;

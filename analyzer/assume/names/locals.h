@@ -21,7 +21,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "analyzer/assume/names/calls.h"
 #include "analyzer/graph/framework_graph.h"
@@ -58,7 +57,7 @@ class Locals {
   Units ReadingUnits(TensorId id, const Home& home) const;
   TensorId OnlyResult(int32_t unit_end, size_t depth) const;
   TensorId OnlyResultFrom(int32_t begin, int32_t unit_end) const;
-  bool IsTurnedForProduct(TensorId id, int32_t product) const;
+  static bool IsProduct(const FrameworkNode& node);
   bool StandsInProduct(TensorId id, int32_t product) const;
   bool IsExponentiated(TensorId id) const;
   bool FeedsGaussian(TensorId id) const;
@@ -92,22 +91,15 @@ class Locals {
   bool IsRebound(TensorId id, const FrameworkNode& cat) const;
   bool TakesInSkip(TensorId id, const FrameworkNode& cat) const;
   void FindPoppedSkips();
-  // local_attention.cc
-  static bool IsProduct(const FrameworkNode& node);
-  bool IsSoftmaxOfSum(TensorId id) const;
   // local_possible.cc
   using Round = std::pair<int32_t, size_t>;  // a frame, and what its code does in each round of a loop
-  bool ReadsLate(TensorId id, const Home& home) const;
   size_t RoundSignature(TensorId id) const;
   bool StartsSum(const TensorIds& values) const;
   void FindBatches(const TensorIds& values);
   void FindCollected(const Round& round, TensorIds values);
   void FindPossible();
   bool IsNumbered(int32_t call) const;
-  bool IsOfLoop(TensorId id, const Home& home) const;
   bool IsHandedIn(TensorId id, int32_t call, const Home& home) const;
-  bool IsHandedOut(TensorId id, int32_t call, const Home& home) const;
-  int32_t EndOfOuterCall(int32_t unit, const Home& home) const;
   // local_skips.cc
   bool IsSkip(TensorId id, const Home& home, const Units& units) const;
   void FindSkipFrames();
@@ -124,10 +116,8 @@ class Locals {
   // Frames and names (without digits) of norms whose result a function wraps: F.relu(self.bn1(self.conv1(x))).
   std::set<std::pair<int32_t, std::string>> wrapped_norms_;
   std::set<int32_t> skip_frames_;
-  std::set<int32_t> naming_frames_;                     // functions that read several values late
   std::set<Round> collected_;                           // whose results may all be in a list
   absl::flat_hash_map<TensorId, int32_t> batch_ends_;   // of such a list, where the next one takes its name
-  absl::flat_hash_set<int32_t> encoders_;               // calls that give maps of several sizes
   std::set<TensorId> popped_;                           // skips that a stack hands out once
   mutable absl::flat_hash_map<TensorId, bool> cut_up_;  // whose slices are as large as it is
   mutable absl::flat_hash_map<std::pair<int32_t, int32_t>, TensorId> only_results_;  // by first and last node of a call

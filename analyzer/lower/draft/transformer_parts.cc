@@ -12,58 +12,6 @@ namespace {
 
 // What carries a tensor on as it is, and pieces that a mask or stored positions are cut to; not parts of a packed one.
 bool CarriesOn(const OpName& op) { return IsWholeView(op) || op == "slice" || op == "contiguous"; }
-// Between a projection and the product of queries and keys: heads, scales, rotary embeddings.
-bool IsOnTheWayToScores(const OpName& op) {
-  return IsView(op) || IsArithmetic(op) || op == "contiguous" || op == "cat";
-}
-// Between that product and the weights.
-bool IsOnScores(const OpName& op) { return TakesMask(op) || IsScaling(op) || IsWholeView(op) || op == "cast"; }
-// A chain longer than this is no attention that anybody writes.
-constexpr int kMostSteps = 12;
-
-// The linear whose result `id` is, turned by a rotary embedding or not; invalid where there is none on the way.
-NodeId ProjectionBehind(const Draft& draft, TensorId id, int depth = 0) {
-  const NodeId maker = id.valid() ? draft.producer(id) : NodeId();
-  if (!maker.valid() || depth == kMostSteps) return NodeId();
-  const FrameworkNode& node = draft.node(maker);
-  if (IsLinear(node.op)) return maker;
-  if (!IsOnTheWayToScores(node.op)) return NodeId();
-  for (TensorId input : node.inputs) {
-    const NodeId found = ProjectionBehind(draft, input, depth + 1);
-    if (found.valid()) return found;
-  }
-  return NodeId();
-}
-
-// What the projection behind `id` read, before views; invalid where no projection is found.
-TensorId SourceOfProjection(const Draft& draft, TensorId id) {
-  const NodeId linear = ProjectionBehind(draft, id);
-  if (!linear.valid()) return TensorId();
-  TensorId source = draft.node(linear).inputs[0];
-  for (NodeId view = draft.producer(source); view.valid() && CarriesOn(draft.node(view).op);
-       view = draft.producer(source)) {
-    source = draft.node(view).inputs[0];
-  }
-  return source;
-}
-
-// The product of queries and keys under a softmax; invalid if it is not found.
-NodeId ScoreProduct(const Draft& draft, const FrameworkNode& softmax) {
-  TensorId id = softmax.inputs[0];
-  for (int step = 0; step < kMostSteps; ++step) {
-    const NodeId maker = id.valid() ? draft.producer(id) : NodeId();
-    if (!maker.valid() || draft.node(maker).op == "matmul") return maker;
-    const FrameworkNode& node = draft.node(maker);
-    if (!IsOnScores(node.op)) return NodeId();
-    // where(mask, scores, low) and where(mask, low, scores): the scores are what was computed.
-    id = node.inputs[0];
-    if (node.op != "where") continue;
-    for (TensorId input : node.inputs) {
-      if (input.valid() && draft.tensor(input).dtype != DType::kBool && draft.producer(input).valid()) id = input;
-    }
-  }
-  return NodeId();
-}
 
 // Stored [1, H, T, S].
 bool IsStoredPerHead(const Draft& draft, TensorId id) {
@@ -171,16 +119,6 @@ bool IsPostNormSum(const Draft& draft, NodeId sum) {
     const NodeId maker = MakerBeforeViews(draft, input);
     return maker.valid() && IsTokenNorm(draft.node(maker).op);
   });
-}
-
-bool IsCrossAttention(const Draft& draft, NodeId attention) {
-  const FrameworkNode& node = draft.node(attention);
-  const bool fused = node.op == "sdpa";
-  const NodeId product = fused ? attention : ScoreProduct(draft, node);
-  if (!product.valid()) return false;
-  const FrameworkNode& read = draft.node(product);
-  const TensorId queries = SourceOfProjection(draft, read.inputs[0]), keys = SourceOfProjection(draft, read.inputs[1]);
-  return queries.valid() && keys.valid() && queries != keys;
 }
 
 bool HasPositionBias(const Draft& draft, NodeId attention) {

@@ -30,9 +30,6 @@ bool IsAttentionWeight(const Draft& draft, NodeId id);
 // result (Vaswani et al. 2017, BERT), false for norms ahead of each layer (GPT-2, ViT) and for an invalid `sum`.
 bool IsPostNormSum(const Draft& draft, NodeId sum);
 
-// For attention weights or a fused attention: true if the keys are projected from another tensor than the queries.
-bool IsCrossAttention(const Draft& draft, NodeId attention);
-
 // For attention weights or a fused attention: true if rows of a table were added to its scores (T5's relative
 // positions), or what such rows gave where the sequence is fixed: a stored number per head and pair of positions.
 bool HasPositionBias(const Draft& draft, NodeId attention);

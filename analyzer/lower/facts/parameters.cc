@@ -282,7 +282,7 @@ TensorKind KindOfStored(const Graph& graph, TensorId id) {
   // the code makes (a matrix of a transform, the scale that a norm without parameters is given).
   if (tensor.role == TensorRole::kConstant && IsExporterName(tensor.name)) return TensorKind::kBuffer;
   if (IsLayerWeight(graph, id)) return TensorKind::kParameter;
-  if (tensor.role != TensorRole::kInitializer || NormalisesInput(graph, id)) return TensorKind::kBuffer;
+  if (tensor.role != TensorRole::kInitializer) return TensorKind::kBuffer;
   if (IsResultName(tensor.name) && IsRelativeTable(graph, id)) return TensorKind::kParameter;
   if (IsResultOfCall(graph, id) && (!IsVector(tensor.shape) || IsConvertedConstant(graph, id)))
     return TensorKind::kBuffer;

@@ -53,10 +53,6 @@ bool MakesOnlySines(const Graph& graph, TensorId id, int depth = 0);
 // The tensor is only compared: it gets no gradient, so nothing trains it.
 bool IsOnlyCompared(const Graph& graph, TensorId id, int depth = 0);
 
-// (x - mean) / std of what the model is fed: statistics of the data, which nobody trains. Sums are left out: positions
-// that are learned are added to an input of features.
-bool NormalisesInput(const Graph& graph, TensorId id);
-
 }  // namespace onnx_mem
 
 #endif  // ONNX_MEM_ANALYZER_LOWER_FACTS_STORED_TENSORS_H_

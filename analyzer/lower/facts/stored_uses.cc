@@ -18,24 +18,6 @@ constexpr auto kTowardsComparison = std::to_array<std::string_view>(
 constexpr auto kComparisons =
     std::to_array<std::string_view>({"Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Not", "IsInf"});
 
-// An input of the graph, in another type or multiplied by a number of the code.
-bool IsRawInput(const Graph& graph, TensorId id, int depth = 0) {
-  constexpr int kDeepest = 4;
-  if (graph.tensors[id].role == TensorRole::kInput) return true;
-  const Node* maker = graph.MakerOf(id);
-  if (maker == nullptr || depth == kDeepest) return false;
-  if (maker->op == "Cast") return IsRawInput(graph, maker->inputs[0], depth + 1);
-  if (maker->op != "Mul" && maker->op != "Div") return false;
-  return IsRawInput(graph, maker->inputs[0], depth + 1) && NumElements(graph.tensors[maker->inputs[1]].shape) == 1;
-}
-
-// (x - mean) of an input, of which the first operand is `id`'s counterpart.
-bool IsCentered(const Graph& graph, TensorId id) {
-  const Node* maker = graph.MakerOf(id);
-  return maker != nullptr && maker->op == "Sub" && IsRawInput(graph, maker->inputs[0]) &&
-         graph.tensors[maker->inputs[1]].role != TensorRole::kActivation;
-}
-
 }  // namespace
 
 bool MakesOnlySines(const Graph& graph, TensorId id, int depth) {
@@ -63,17 +45,6 @@ bool IsOnlyCompared(const Graph& graph, TensorId id, int depth) {
                       kTowardsComparison.end() &&
                   node.inputs[0] == id && IsOnlyCompared(graph, node.outputs[0], depth + 1);
          });
-}
-
-bool NormalisesInput(const Graph& graph, TensorId id) {
-  const NodeIds& readers = graph.tensors[id].consumers;
-  return !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
-    const Node& node = graph.nodes[reader];
-    if (node.inputs.size() != 2 || node.inputs[1] != id || !node.inputs[0].valid()) return false;
-    if (node.op == "Sub") return IsRawInput(graph, node.inputs[0]);
-    if (node.op == "Div") return IsRawInput(graph, node.inputs[0]) || IsCentered(graph, node.inputs[0]);
-    return node.op == "Mul" && IsCentered(graph, node.inputs[0]);
-  });
 }
 
 }  // namespace onnx_mem

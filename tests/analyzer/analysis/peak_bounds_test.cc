@@ -216,25 +216,6 @@ TEST(PeakBounds, APositionTableMayBeFixed) {
   EXPECT_EQ(frozen.bounds.low_bytes, frozen.peak_bytes) << "the user has said what is trained";
 }
 
-// x - x.max(-1, keepdim=True)[0].detach(): the exporter writes no detach.
-TEST(PeakBounds, AMaximumThatIsSubtractedMayBeDetached) {
-  constexpr char kShifted[] = R"(g (float[4,64,8] x) => (float[4,64,64] y)
-      <float[8,64] w = ["location": "none"]>
-      { s = MatMul(x, w)
-        m = ReduceMax <axes = [2], keepdims = 1> (s)
-        d = Sub(s, m)
-        y = Exp(d) })";
-  const Bounded bounded = BoundsIn(ParseGraph(kShifted));
-  EXPECT_LE(bounded.bounds.low_bytes, bounded.peak_bytes - 4 * 64 * 4);
-  const Bounded other = BoundsIn(ParseGraph(R"(g (float[4,64,8] x) => (float[4,64,64] y)
-      <float[8,64] w = ["location": "none"]>
-      { s = MatMul(x, w)
-        m = ReduceMax <axes = [2], keepdims = 1> (s)
-        d = Mul(s, m)
-        y = Exp(d) })"));
-  EXPECT_EQ(other.bounds.low_bytes, other.peak_bytes) << "a product is none of it";
-}
-
 // y = x * sigmoid(x) of a class of the user's own: three tensors are alive at its product, with nn.SiLU two.
 TEST(InferenceBounds, ASiluOfTheUsersOwnHasAGate) {
   constexpr char kGated[] = R"(g (float[64,32] x) => (float[64,8] y)

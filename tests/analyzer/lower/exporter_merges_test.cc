@@ -232,39 +232,6 @@ TEST(MergedExpressions, RunInModulesWithTheSameParameters) {
   EXPECT_NE(text.find("-> g in out [out]\n"), std::string::npos) << text;
 }
 
-// weight / dot(u, mv(weight, v)) with one step of the iteration, as dynamo's exporter writes it in training mode.
-constexpr const char* kSpectralNorm = R"(
-    input x float32 2x6
-    weight fc.parametrizations.weight.original float32 4x6
-    weight fc.parametrizations.weight.0._v float32 6
-    node_mv = MatMul(fc.parametrizations.weight.original, fc.parametrizations.weight.0._v) -> mv float32 4
-    node_norm = ReduceL2(mv) -> norm float32 1 {keepdims: 1}
-    node_u = Div(mv, norm) -> u float32 4
-    node_transpose = Transpose(fc.parametrizations.weight.original) -> wt float32 6x4 {perm: [1 0]}
-    node_mv_1 = MatMul(wt, u) -> v float32 6
-    node_mv_2 = MatMul(fc.parametrizations.weight.original, v) -> wv float32 4
-    node_dot = MatMul(u, wv) -> sigma float32 scalar
-    node_div = Div(fc.parametrizations.weight.original, sigma) -> w float32 4x6
-    node_t = Transpose(w) -> t float32 6x4 {perm: [1 0]}
-    node_linear = MatMul(x, t) -> y float32 2x4
-    output y
-)";
-
-TEST(SpectralNorm, ThePowerIterationHasNoHistory) {
-  const std::string text = LowerText(std::string(kSpectralNorm), {}, "requires_grad_none");
-  EXPECT_NE(text.find("-> mv requires_grad_none=1\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("-> v requires_grad_none=1\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("-> wv\n"), std::string::npos) << "the value that divides is differentiated\n" << text;
-  EXPECT_NE(text.find("-> w\n"), std::string::npos) << text;
-}
-
-TEST(SpectralNorm, ADivisionByWhatTheInputGivesStays) {
-  const std::string given = absl::StrReplaceAll(
-      kSpectralNorm, {{"MatMul(wt, u)", "MatMul(wt, x0)"}, {"input x ", "input x0 float32 4\n    input x "}});
-  const std::string text = LowerText(given, {}, "requires_grad_none");
-  EXPECT_EQ(text.find("requires_grad_none=1"), std::string::npos) << text;
-}
-
 // x.new_empty(...) in each layer: it is made of sizes alone.
 TEST(MergedExpressions, ATensorOfSizesAloneIsMadeByEachLayer) {
   const std::string text = LowerText(R"(

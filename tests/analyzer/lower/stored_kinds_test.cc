@@ -33,22 +33,6 @@ TEST(StoredKinds, AConstantOfTheCodeIsNoWeight) {
   EXPECT_TRUE(Has(DumpLowered(*lowered), "buffer /Constant_output_0"));
 }
 
-TEST(StoredKinds, WhatAnInputIsNormalisedWithIsNotTrained) {
-  const std::string text = LowerText(R"(
-    input x float32 2x3x8x8
-    weight shift float32 1x3x1x1
-    weight scale float32 1x3x1x1
-    weight pos float32 1x3x8x8
-    /Sub = Sub(x, shift) -> a float32 2x3x8x8
-    /Div = Div(a, scale) -> b float32 2x3x8x8
-    /Add = Add(b, pos) -> y float32 2x3x8x8
-    output y
-  )");
-  EXPECT_TRUE(Has(text, "buffer shift")) << text;
-  EXPECT_TRUE(Has(text, "buffer scale")) << text;
-  EXPECT_TRUE(Has(text, "parameter pos")) << text;
-}
-
 // Weights of a quantized file are parameters that nothing trains; scales, zero points and masks are none.
 TEST(StoredKinds, IntegersThatALayerReadsAsItsWeightAreParameters) {
   const std::string text = LowerText(R"(

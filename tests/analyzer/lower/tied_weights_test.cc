@@ -83,41 +83,6 @@ TEST(TiedWeights, AFinalNormOverAResidualStreamShowsNothing) {
 )")));
 }
 
-// T5 scales by width ** -0.5 what a shared head reads; 16 ** -0.5 is 0.25.
-TEST(TiedWeights, AnInputScaledByTheWidthShares) {
-  const std::string text = Model(R"(
-    const scale float32 scalar = 0.25
-    /Mul = Mul(e, scale) -> h float32 2x8x16
-)");
-  EXPECT_TRUE(IsTied(text)) << LowerText(text);
-  EXPECT_FALSE(IsTied(absl::StrReplaceAll(text, {{"0.25", "0.5"}})));
-}
-
-// What is looked up is scaled by sqrt(width), 4 here: the weight is shared (Vaswani et al., 3.4), unless the head has a
-// bias, as in the Annotated Transformer.
-TEST(TiedWeights, RowsScaledByTheWidthShare) {
-  const std::string text = Model(R"(
-    const root float32 scalar = 4
-    /Mul = Mul(e, root) -> s float32 2x8x16
-    /norm/LayerNormalization = LayerNormalization(s, norm.weight, norm.bias) -> h float32 2x8x16 {axis: -1}
-)");
-  EXPECT_TRUE(IsTied(text)) << LowerText(text);
-  EXPECT_FALSE(IsTied(absl::StrReplaceAll(text, {{"scalar = 4", "scalar = 5"}})));
-  const std::string biased = LowerText(absl::StrReplaceAll(text, {{"output y", R"(weight head.bias float32 2000
-    /head/Add = Add(y, head.bias) -> z float32 2x8x2000
-    output z)"}}));
-  EXPECT_NE(biased.find("linear(h, onnx::MatMul_9, head.bias) -> z"), std::string::npos) << biased;
-}
-
-// BART's final_logits_bias is a buffer [1, V]; the bias of an nn.Linear is a parameter [V].
-TEST(TiedWeights, AHeadThatAddsARowShares) {
-  const std::string text = absl::StrReplaceAll(Model(kPlain), {{"output y", R"(weight onnx::Add_10 float32 1x2000
-    /Add = Add(y, onnx::Add_10) -> z float32 2x8x2000
-    output z)"}});
-  EXPECT_TRUE(IsTied(text)) << LowerText(text);
-  EXPECT_NE(LowerText(text).find("buffer onnx::Add_10"), std::string::npos);
-}
-
 // GPT-2's names, of which transformers and nanoGPT tie the head's; without its table of positions they are GPT-J's.
 TEST(TiedWeights, NamesOfGpt2Share) {
   const std::string text = absl::StrReplaceAll(Model(R"(

@@ -55,26 +55,6 @@ TEST(KeptResults,
   EXPECT_EQ(p.Release(weights).first, 3) << "the function's own name for them is gone when it returns";
 }
 
-// scores = q @ k / math.sqrt(d); probs = self.dropout(softmax(scores)); return probs @ v, probs
-TensorId Divide(LoweredProgram& p, const std::string& layer) {
-  const std::string attn = layer + " > " + layer + ".attn";
-  const TensorId weights =
-      p.Run("softmax", {p.Run("div_scalar", {p.Run("bmm", {p.input(), p.input()}, attn)}, attn)}, attn);
-  p.Say(weights, "dropout", std::string("module"));
-  p.Run("linear", {p.Run("bmm", {weights, p.input()}, attn)}, layer + " > " + layer + ".up");
-  p.Run("gelu", {p.input()}, layer + " > " + layer + ".act");
-  return weights;
-}
-
-TEST(KeptResults, LanguageModelsThatDivideHandWeightsBackToo) {
-  LoweredProgram text, image;
-  text.Run("embedding", {text.input()});
-  const TensorId handed_back = Divide(text, "layers.0");
-  EXPECT_EQ(text.Release(handed_back).first, text.last());
-  const TensorId used_up = Divide(image, "layers.0");
-  EXPECT_LT(image.Release(used_up).first, image.last() - 1);
-}
-
 TEST(KeptResults, WhereSourceLinesTellNamesWeightsMayBeHandedBackButAreNotLikely) {
   LoweredProgram p;
   const Attention attention = RunLayer(p, /*scale_after_product=*/true, "function");
@@ -192,29 +172,6 @@ TEST(KeptResults, AModuleHoldsTheWeightThatItsHookMade) {  // torch.nn.utils.wei
     const TensorId x = p.Run("conv", {p.input(), weight}, "c > c.conv");  // 1
     p.Run("relu", {x}, "");                                               // 2
     EXPECT_EQ(p.Release(weight).first, hook ? 3 : 1);
-  }
-}
-
-// layer_outputs = layer(x); x = layer_outputs[0]: the loop over layers of BERT's first code has the weights of the one
-// before. Code that has more in its attention (modeling_convbert.py) returns its result alone.
-TEST(KeptResults, TheLoopOverBertsLayersHoldsTheWeightsOfTheLastOne) {
-  for (const int projections : {3, 4}) {
-    LoweredProgram p;
-    p.Run("embedding", {p.input()});
-    const auto run_layer = [&](const std::string& layer) {
-      const std::string self = layer + " > " + layer + ".attention > " + layer + ".attention.self";
-      for (int i = 0; i < projections; ++i) p.Run("linear", {p.input()}, self);
-      const TensorId weights =
-          p.Run("softmax", {p.Run("div_scalar", {p.Run("bmm", {p.input(), p.input()}, self)}, self)}, self);
-      p.Say(weights, "dropout", std::string("module"));
-      p.Run("bmm", {weights, p.input()}, self);
-      p.Run("linear", {p.input()}, layer + " > " + layer + ".output");
-      return weights;
-    };
-    const TensorId weights = run_layer("layer.0");
-    const int32_t own_end = p.last();
-    run_layer("layer.1");
-    EXPECT_EQ(p.Release(weights).first, projections == 3 ? p.last() : own_end);
   }
 }
 

@@ -55,26 +55,6 @@ TEST(PossibleNames, WithoutAListEachRoundGivesTheNameAnew) {
   EXPECT_EQ(p.ReleaseAtMost(second), 5) << "the sum of the next round";
 }
 
-// a = self.stem(x); b = self.low(a); ...; g = self.top(f); return a + b + g: code that has three of its results at once
-// may name all. x = self.stem(x); r = x; x = self.top(...(self.low(x))); return r + x has two names, not seven.
-TEST(PossibleNames, CodeThatReadsSeveralEarlyResultsAtTheEndMayNameAllBetween) {
-  const auto build = [](LoweredProgram& p, bool several) {
-    TensorIds b = {p.input()};
-    for (const char* name : {"stem", "low", "mid", "deep", "neck", "up", "top"})
-      b.push_back(p.Run("conv", {b.back()}, name));
-    const TensorId sum = p.Run("add", {b[1], b[7]});
-    p.Run("maximum", {sum, several ? b[2] : sum});
-    return b;
-  };
-  LoweredProgram naming, stream;
-  const TensorIds b = build(naming, true);
-  EXPECT_EQ(naming.ReleaseAtMost(b[3]), naming.last());
-  EXPECT_EQ(naming.ReleaseAtMost(b[5]), naming.last());
-  EXPECT_EQ(naming.Release(b[3]).first, 3) << "likely: until the next block has run";
-  const TensorIds of_stream = build(stream, false);
-  EXPECT_LT(stream.ReleaseAtMost(of_stream[3]), stream.last());
-}
-
 // out = self.bn1(self.conv1(x)): one name, where y1 = self.conv1(x).tanh(); y2 = self.conv2(y1) has two.
 TEST(PossibleNames, ANumberedNormAndWhatItReadsTakeOneName) {
   const auto release = [](std::string_view op, std::string_view name) {
@@ -144,34 +124,6 @@ TEST(PossibleNames, AContainerMayHaveItsListFromTheCaller) {
   };
   EXPECT_EQ(release(true), 4);
   EXPECT_EQ(release(false), 3);
-}
-
-// features = self.encoder(x); return self.head(features[0], features[-1]): the list has the stage between as well,
-// until the caller returns, whatever source lines call it meanwhile.
-TEST(PossibleNames, AnEncoderMayHandOutAllItsStages) {
-  LoweredProgram p;
-  const TensorId first = p.Run("conv", {p.input()}, "encoder > encoder.s1", {2, 4, 8, 8});
-  const TensorId middle = p.Run("conv", {first}, "encoder > encoder.s2", {2, 4, 4, 4});
-  const TensorId last = p.Run("conv", {middle}, "encoder > encoder.s3", {2, 4, 2, 2});
-  const TensorId large = p.Run("upsample", {last}, "head", {2, 4, 8, 8});
-  p.Run("mul", {large, first}, "head", {2, 4, 8, 8});
-  p.Run("cos", {p.input()});
-  EXPECT_EQ(p.ReleaseAtMost(middle), p.last());
-  p.OnLines(first, {"x = self.encoder(x)", "x = self.s1(x)"});
-  p.OnLines(middle, {"x = self.encoder(x)", "x = self.s2(x)"});
-  p.OnLines(last, {"x = self.encoder(x)", "x = self.s3(x)"});
-  EXPECT_EQ(p.ReleaseAtMost(middle), p.last());
-}
-
-// for layer in self.layers: x = layer(x); return self.head(self.norm(x))
-TEST(PossibleNames, WhatANestedCallReadsHasItsNameUntilTheOuterOneReturns) {
-  LoweredProgram p;
-  const TensorId x = p.Run("linear", {p.input()}, "layers.0");
-  const TensorId n = p.Run("layer_norm", {x}, "norm");
-  const TensorId h = p.Run("linear", {n}, "head");
-  p.Run("exp", {h});
-  EXPECT_EQ(p.ReleaseAtMost(x), 2);
-  EXPECT_EQ(p.Release(x).first, 1);
 }
 
 // x = self.a(x); x = self.b(x); ys = [..]: a function may put all that it has into a list of its own, one that a
