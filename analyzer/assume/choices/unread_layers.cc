@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "analyzer/exported/call_name.h"
 #include "analyzer/graph/shape.h"
+#include "analyzer/lower/facts/lost_sizes.h"
 #include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
@@ -72,6 +75,30 @@ int64_t MostBytesOfUnreadLayers(const Lowered& lowered) {
     }
   }
   return bytes;
+}
+
+int64_t MostBytesOfDeadBranches(const std::vector<std::string>& unread, bool training, const Lowered& lowered) {
+  std::map<std::string, int64_t> largest;  // by path without digits
+  std::set<std::string> running;
+  for (const FrameworkNode& node : lowered.graph.nodes) {
+    running.insert(node.module);
+    int64_t& most = largest[WithoutDigits(node.module)];
+    for (TensorId id : node.outputs) {
+      if (!id.valid()) continue;
+      const Tensor& made = lowered.graph.tensors[id];
+      if (IsFloating(made.dtype)) most = std::max(most, NumBytes(made.shape, made.dtype).value_or(0));
+    }
+  }
+  std::set<std::string> layers;
+  for (const std::string& parameter : unread) layers.emplace(SplitPath(parameter).first);
+  int64_t sum = 0, most = 0;
+  for (const std::string& layer : layers) {
+    const auto like = largest.find(WithoutDigits(layer));
+    if (layer.empty() || running.contains(layer) || like == largest.end()) continue;
+    sum += like->second;
+    most = std::max(most, like->second);
+  }
+  return training ? sum + most : 2 * most;
 }
 
 }  // namespace onnx_mem

@@ -82,8 +82,7 @@ class GradRegions {
   bool IsReadOutside(TensorId id) const {
     const auto& readers = graph_.tensors[id].consumers;
     return std::find(graph_.outputs.begin(), graph_.outputs.end(), id) != graph_.outputs.end() ||
-           std::any_of(readers.begin(), readers.end(),
-                       [&](NodeId reader) { return !IsIn(graph_.nodes[reader]); });
+           std::any_of(readers.begin(), readers.end(), [&](NodeId reader) { return !IsIn(graph_.nodes[reader]); });
   }
 
   // The node that computed `id`, behind changes of its form; invalid for what no node makes.

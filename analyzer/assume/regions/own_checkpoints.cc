@@ -71,8 +71,9 @@ bool NamesParameters(const FrameworkGraph& graph, const NodeSpan& span) {
   return false;
 }
 
-// The end of a checkpoint, where `next` is the graph behind it. A layer that the exporter folded the norm behind it into
-// has the norm's line; where that reads what the checkpoint returned, the layer was in it: batch_norm.default(getitem, ...
+// The end of a checkpoint, where `next` is the graph behind it. A layer that the exporter folded the norm behind it
+// into has the norm's line; where that reads what the checkpoint returned, the layer was in it:
+// batch_norm.default(getitem, ...
 int32_t EndOfCheckpoint(const FrameworkGraph& graph, const NodeSpan& span, const OwnGraph* next) {
   if (next == nullptr) return span.last;
   const FrameworkNode& layer = graph.nodes[NodeId(next->span.first)];

@@ -137,13 +137,13 @@ TEST(OwnCheckpoints, OfAReentrantCallTheCodeBehindItIsAGraphToo) {
 }
 
 TEST(OwnCheckpoints, NoCodeBetweenTwoLeavesANumberOut) {
-  EXPECT_EQ(CheckpointedIn(FourLines(Generated(72, "p_w"), Generated(74, "p_v"), Generated(75, "g"), Line("y = abs(c)"))),
-            "sin!, exp!");
+  EXPECT_EQ(
+      CheckpointedIn(FourLines(Generated(72, "p_w"), Generated(74, "p_v"), Generated(75, "g"), Line("y = abs(c)"))),
+      "sin!, exp!");
 }
 
 TEST(OwnCheckpoints, NoGradBehindOneIsNone) {
-  const std::string text =
-      FourLines(Generated(72, "p_w"), Generated(73, "g"), Generated(74, "t"), Line("y = c.abs()"));
+  const std::string text = FourLines(Generated(72, "p_w"), Generated(73, "g"), Generated(74, "t"), Line("y = c.abs()"));
   EXPECT_EQ(CheckpointedIn(text), "sin!");
 }
 
@@ -179,11 +179,11 @@ TEST(OwnCheckpoints, EachRoundOfALoopIsACall) {
     @ pkg.torch.onnx.name_scopes ['', 'blocks.N', 'tanh_N']
     @ pkg.torch.onnx.stack_trace LOOP    return F.linear(x, self.weight).tanh()
 )",
-                                              {{"LOOP", absl::StrCat(Line("x = checkpoint(block, x)"),
-                                                                     "\\nFile \"net.py\", line 3, in forward\\n")},
-                                               {"aNEXT", number[0] == '0' ? "a1" : "y"},
-                                               {"aN", number[0] == '0' ? "x" : "a1"},
-                                               {"N", number}}));
+                                               {{"LOOP", absl::StrCat(Line("x = checkpoint(block, x)"),
+                                                                      "\\nFile \"net.py\", line 3, in forward\\n")},
+                                                {"aNEXT", number[0] == '0' ? "a1" : "y"},
+                                                {"aN", number[0] == '0' ? "x" : "a1"},
+                                                {"N", number}}));
   }
   EXPECT_EQ(CheckpointedIn(absl::StrCat(text, "\n    output y\n")), "matmul tanh, matmul tanh");
 }
