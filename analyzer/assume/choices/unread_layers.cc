@@ -54,6 +54,44 @@ bool IsMasked(const FrameworkGraph& graph, const FrameworkNode& node) {
   return TakesMask(maker->op);
 }
 
+// "blocks.1.conv" -> "conv"; "gating.conv1.0" -> "conv.", as a number alone is no name.
+std::string KindOf(const std::string& path) {
+  const size_t dot = path.rfind('.');
+  const std::string last = WithoutDigits(dot == std::string::npos ? path : path.substr(dot + 1));
+  if (!last.empty() || dot == std::string::npos || dot == 0) return last;
+  const size_t before = path.rfind('.', dot - 1);
+  return WithoutDigits(before == std::string::npos ? path : path.substr(before + 1));
+}
+
+// What layers make that run.
+class LargestResults {
+ public:
+  explicit LargestResults(const FrameworkGraph& graph) {
+    for (const FrameworkNode& node : graph.nodes) {
+      running_.insert(node.module);
+      for (TensorId id : node.outputs) {
+        if (!id.valid() || !IsFloating(graph.tensors[id].dtype)) continue;
+        const int64_t bytes = NumBytes(graph.tensors[id].shape, graph.tensors[id].dtype).value_or(0);
+        for (auto* of : {&of_number_[WithoutDigits(node.module)], &of_kind_[KindOf(node.module)]})
+          *of = std::max(*of, bytes);
+      }
+    }
+  }
+
+  // The largest result of the layers whose path differs in its numbers alone, else of those of one last name; 0 where
+  // there are none, or the layer itself runs.
+  int64_t Like(const std::string& layer) const {
+    if (running_.contains(layer)) return 0;
+    if (const auto like = of_number_.find(WithoutDigits(layer)); like != of_number_.end()) return like->second;
+    const auto like = of_kind_.find(KindOf(layer));
+    return like == of_kind_.end() ? 0 : like->second;
+  }
+
+ private:
+  std::set<std::string> running_;
+  std::map<std::string, int64_t> of_number_, of_kind_;
+};
+
 }  // namespace
 
 int64_t MostBytesOfUnreadLayers(const Lowered& lowered) {
@@ -78,25 +116,14 @@ int64_t MostBytesOfUnreadLayers(const Lowered& lowered) {
 }
 
 int64_t MostBytesOfDeadBranches(const std::vector<std::string>& unread, bool training, const Lowered& lowered) {
-  std::map<std::string, int64_t> largest;  // by path without digits
-  std::set<std::string> running;
-  for (const FrameworkNode& node : lowered.graph.nodes) {
-    running.insert(node.module);
-    int64_t& most = largest[WithoutDigits(node.module)];
-    for (TensorId id : node.outputs) {
-      if (!id.valid()) continue;
-      const Tensor& made = lowered.graph.tensors[id];
-      if (IsFloating(made.dtype)) most = std::max(most, NumBytes(made.shape, made.dtype).value_or(0));
-    }
-  }
+  const LargestResults largest(lowered.graph);
   std::set<std::string> layers;
   for (const std::string& parameter : unread) layers.emplace(SplitPath(parameter).first);
   int64_t sum = 0, most = 0;
   for (const std::string& layer : layers) {
-    const auto like = largest.find(WithoutDigits(layer));
-    if (layer.empty() || running.contains(layer) || like == largest.end()) continue;
-    sum += like->second;
-    most = std::max(most, like->second);
+    const int64_t bytes = layer.empty() ? 0 : largest.Like(layer);
+    sum += bytes;
+    most = std::max(most, bytes);
   }
   return training ? sum + most : 2 * most;
 }

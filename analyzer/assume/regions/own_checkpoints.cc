@@ -10,8 +10,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "analyzer/assume/names/calls.h"
 #include "analyzer/assume/regions/grad_regions.h"
+#include "analyzer/exported/call_name.h"
 #include "analyzer/exported/source_trace.h"
 #include "analyzer/ops/ops.h"
 
@@ -163,8 +163,7 @@ class CheckpointLines {
 
   // for block in self.blocks: x = checkpoint(block, x)
   bool IsNextRound(const std::string& unit) const {
-    return !unit.empty() && unit != open_->unit &&
-           names::WithoutElementNumbers(unit) == names::WithoutElementNumbers(open_->unit);
+    return !unit.empty() && unit != open_->unit && WithoutElementNumbers(unit) == WithoutElementNumbers(open_->unit);
   }
 
   void Close() {
