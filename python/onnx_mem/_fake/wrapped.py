@@ -37,16 +37,16 @@ def refuse_read_sparse(func: object, args: Any) -> None:
 
 
 def _attributes_of(t: torch.Tensor) -> list[str]:
-    return [_INDICES, _VALUES] if is_sparse(t) else t.__tensor_flatten__()[0]  # type: ignore[attr-defined,no-any-return]
+    return [_INDICES, _VALUES] if is_sparse(t) else t.__tensor_flatten__()[0]
 
 
 def _part(t: torch.Tensor, attribute: str) -> torch.Tensor:
     if not is_sparse(t):
-        return getattr(t, attribute)  # type: ignore[no-any-return]
+        return getattr(t, attribute)
     if t not in _OF_SPARSE:
         with _disable_current_modes():           # a fake one has no elements
             _OF_SPARSE[t] = {_INDICES: t._indices(), _VALUES: t._values()}
-    return _OF_SPARSE[t][attribute]  # type: ignore[no-any-return]
+    return _OF_SPARSE[t][attribute]
 
 
 def are_wrappers(kinds: Any) -> bool:
