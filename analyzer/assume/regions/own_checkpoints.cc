@@ -62,7 +62,8 @@ std::vector<std::vector<OwnGraph>> ChainsOf(const FrameworkGraph& graph) {
   return chains;
 }
 
-// Autocast makes such graphs, too, and numbers the parameters that they read, arg6_1, where these name them.
+// Autocast makes such graphs, too, and numbers the parameters that they read, arg6_1, where these name them. A function
+// of the user's code that runs without gradients inside and trains nothing is no checkpoint.
 bool NamesParameters(const FrameworkGraph& graph, const NodeSpan& span) {
   for (int32_t i = span.first; i <= span.last; ++i) {
     const FrameworkNode& node = graph.nodes[NodeId(i)];
@@ -92,10 +93,10 @@ void FindReentrant(const std::vector<OwnGraph>& chain, bool ends_model, Lowered&
   const bool rises = std::is_sorted(chain.begin(), chain.end(),
                                     [](const OwnGraph& a, const OwnGraph& b) { return a.number < b.number; });
   if (chain.size() < 2 || graphs.empty() || !rises) return;
-  if (std::none_of(graphs.begin(), graphs.end(),
-                   [&](const OwnGraph& own) { return NamesParameters(lowered.graph, own.span); })) {
-    return;
-  }
+  const bool trains = std::any_of(graphs.begin(), graphs.end(), [&](const OwnGraph& own) {
+    return is_checkpoint(own) && NamesParameters(lowered.graph, own.span);
+  });
+  if (!trains) return;
   for (size_t i = 0; i < graphs.size(); ++i) {
     with_gradients.emplace(graphs[i].name);
     if (!is_checkpoint(graphs[i])) continue;
