@@ -125,7 +125,7 @@ int64_t MostBytesOfDeadBranches(const std::vector<std::string>& unread, bool tra
     sum += bytes;
     most = std::max(most, bytes);
   }
-  return training ? sum + most : 2 * most;
+  return training ? sum + most : most;
 }
 
 }  // namespace onnx_mem

@@ -27,7 +27,7 @@ int64_t MostBytesOfUnreadLayers(const Lowered& lowered);
 
 // What the layers of `unread` parameters make at most, if they run: each as much as the largest result of a layer whose
 // path differs in its numbers alone, else of one of that last name; nothing where none is like it. Training keeps what
-// each makes, and one activation behind; an inference has the last two.
+// each makes, and one activation behind; an inference the last result, by its name.
 int64_t MostBytesOfDeadBranches(const std::vector<std::string>& unread, bool training, const Lowered& lowered);
 
 }  // namespace onnx_mem
