@@ -39,16 +39,13 @@ bool Locals::IsNormCall(int32_t unit, const Home& home) const {
 }
 
 // b1 = self.b1(x); b2 = self.b2(b1); ...; y = self.last(b1 + b7): read again behind more steps than a residual branch
-// in one function has (norm, layer, dropout, scale); or what a call gave beside its result, d1, x = self.down(x), and
-// that is read as late.
+// in one function has (norm, layer, dropout, scale).
 bool Locals::ReadsLate(TensorId id, const Home& home) const {
   constexpr size_t kStepsOfBranch = 5;
   const Units units = ReadingUnits(id, home);
-  const int32_t made = calls_.UnitEnd(graph_.tensors[id].producer.value(), home.depth);
-  const bool is_beside = units.size() == 1 && calls_.UnitCall(made, home.depth) >= 0;
-  if (units.size() < 2 && !is_beside) return false;
+  if (units.size() < 2) return false;
   size_t steps = 0;
-  for (int32_t at = is_beside ? made : units.front(); at < units.back() && steps <= kStepsOfBranch; ++steps)
+  for (int32_t at = units.front(); at < units.back() && steps <= kStepsOfBranch; ++steps)
     at = calls_.UnitEnd(at + 1, home.depth);
   return steps > kStepsOfBranch;
 }

@@ -190,25 +190,5 @@ TEST(PossibleNames, AFunctionMayListAllItsValues) {
   EXPECT_LT(p.ReleaseWithLists(passed_on[0]), 2) << "for module in self: input = module(input)";
 }
 
-// d1, x = self.down1(x); d2, x = self.down2(x); ...; x = self.up2(x, d1): what calls give beside their results has
-// names, and then the results between may have some too.
-TEST(PossibleNames, CodeThatReadsLateWhatCallsGaveBesideMayNameAllBetween) {
-  LoweredProgram p;
-  std::vector<TensorId> beside;
-  TensorId x = p.input();
-  for (const char* down : {"down1", "down2", "down3", "down4"}) {
-    beside.push_back(p.Run("conv", {x}, down));
-    x = p.Run("max_pool", {beside.back()}, down);
-  }
-  const TensorId middle = p.Run("conv", {x}, "middle");
-  x = middle;
-  for (const char* up : {"up1", "up2", "up3", "up4"}) {
-    x = p.Run("cat", {x, beside.back()}, up);
-    beside.pop_back();
-  }
-  p.Run("conv", {x}, "last");
-  EXPECT_EQ(p.ReleaseAtMost(middle), p.last());
-}
-
 }  // namespace
 }  // namespace onnx_mem::names
