@@ -1,5 +1,7 @@
 #include "analyzer/exported/call_name.h"
 
+#include <algorithm>
+
 #include "absl/strings/ascii.h"
 
 namespace onnx_mem {
@@ -17,6 +19,19 @@ std::string WithoutDigits(std::string_view name) {
   plain.reserve(name.size());
   for (char c : name) {
     if (!absl::ascii_isdigit(static_cast<unsigned char>(c))) plain.push_back(c);
+  }
+  return plain;
+}
+
+std::string WithoutElementNumbers(std::string_view name) {
+  std::string plain;
+  plain.reserve(name.size() + 1);
+  for (size_t begin = 0; begin <= name.size();) {
+    const size_t end = std::min(name.find('.', begin), name.size());
+    const std::string_view part = name.substr(begin, end - begin);
+    if (part.find_first_not_of("0123456789") != std::string_view::npos) plain.append(part);
+    plain.push_back('.');
+    begin = end + 1;
   }
   return plain;
 }

@@ -14,6 +14,8 @@ std::pair<std::string_view, std::string_view> SplitCallNumber(std::string_view n
 std::string_view WithoutCallNumber(std::string_view name);
 // "layers.3.conv_1" -> "layers..conv_": the same place in every round of a loop.
 std::string WithoutDigits(std::string_view name);
+// The same for the numbers of elements of lists alone: "layers.3.conv1" -> "layers..conv1.".
+std::string WithoutElementNumbers(std::string_view name);
 
 }  // namespace onnx_mem
 

@@ -175,6 +175,7 @@ absl::StatusOr<Lowered> Lower(const Source& source, const Run& run, std::span<co
   ReportAssumed(lowering, lowered.diagnostics);
   FinishGraph(lowering, lowered);
   if (run.training) SettleGradRegions(lowered);
+  AddDeadBranches(source.lost, run.training, lowered);
   ReportUnreadBuffers(source.lost, graph.signature, lowered);
   if (std::optional<Diagnostic> found = FindConstantWeights(lowered); found && run.training && run.freeze.empty()) {
     lowered.diagnostics.push_back(*std::move(found));

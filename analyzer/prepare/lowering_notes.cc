@@ -75,6 +75,16 @@ void ReportLostTensors(const LostTensors& lost, bool training, Lowered& lowered)
        lost.unknown_most.bytes});
 }
 
+void AddDeadBranches(const LostTensors& lost, bool training, Lowered& lowered) {
+  const int64_t bytes = MostBytesOfDeadBranches(lost.unknown, training, lowered);
+  const auto found = std::find_if(lowered.diagnostics.begin(), lowered.diagnostics.end(),
+                                  [](const Diagnostic& d) { return d.code == Code::kParameterUnread; });
+  if (bytes == 0 || found == lowered.diagnostics.end()) return;
+  lowered.unread_parameter_bytes += bytes;
+  found->details.push_back(absl::StrCat("if forward runs them and reads nothing of what they make: at most ",
+                                        FormatBytes(bytes), " more, which the range has too"));
+}
+
 void ReportUnreadBuffers(const LostTensors& lost, const ProgramSignature& signature, Lowered& lowered) {
   if (signature.empty()) {
     lowered.unread_buffer_bytes = MostBytesOfPositions(lowered);

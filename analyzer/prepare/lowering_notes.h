@@ -16,6 +16,8 @@ namespace onnx_mem {
 
 void ReportAssumed(const Lowering& lowering, std::vector<Diagnostic>& diagnostics);
 void ReportLostTensors(const LostTensors& lost, bool training, Lowered& lowered);
+// What lost layers make, if forward runs them, once the graph is known.
+void AddDeadBranches(const LostTensors& lost, bool training, Lowered& lowered);
 void ReportUnreadBuffers(const LostTensors& lost, const ProgramSignature& signature, Lowered& lowered);
 void ReportInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics);
 void ReportMaybeInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics);

@@ -186,6 +186,40 @@ def test_a_sparse_tensor_is_named_and_its_way_out_works(program):
     record = onnx_mem.record(Dense(), torch.zeros(4, 3))
     assert onnx_mem.verify(record, Dense(), torch.zeros(4, 3), batch=24, training=True).same
 
+class Heads(nn.Module):
+    """A table in coordinates that no step reads, as whisper has one of its attention heads."""
+
+    def __init__(self, table=None, reads=False):
+        super().__init__()
+        self.layer, self.reads = nn.Linear(3, 3), reads
+        self.register_buffer("heads", table, persistent=False)
+
+    def forward(self, x):
+        x = self.layer(x)
+        return x * self.heads.to_dense().any() if self.reads else x
+
+
+COALESCED = torch.tensor([[1, 0, 1], [0, 0, 1]]).bool().to_sparse()
+TWICE = torch.sparse_coo_tensor([[0, 0, 1], [1, 1, 2]], torch.ones(3), (4, 6), check_invariants=True)
+
+
+@pytest.mark.parametrize("table", [COALESCED, TWICE], ids=["coalesced", "a place twice"])
+def test_a_sparse_buffer_that_no_step_reads_is_counted(table, program):
+    x = torch.zeros(4, 3)
+    parts = table._indices().nbytes + table._values().nbytes
+    model, without = Heads(table), Heads()
+    measured = onnx_mem.measure(model, x)
+    assert measured.peak_bytes == onnx_mem.measure(without, x).peak_bytes + parts
+    record = onnx_mem.record(model, x)
+    assert onnx_mem.verify(record, model, x, batch=8, training=True).same
+    assert model.heads is table
+
+
+def test_a_sparse_buffer_that_a_step_reads_is_refused():
+    for run in (onnx_mem.measure, onnx_mem.record):
+        with pytest.raises(onnx_mem.Error, match="gets a sparse tensor.*to_dense"):
+            run(Heads(COALESCED, reads=True), torch.zeros(4, 3))
+
 
 class Neuron(nn.Module):
     """State of the call before says how large that of this call is, and no more."""

@@ -53,19 +53,6 @@ class CallNumbers {
 
 }  // namespace
 
-std::string WithoutElementNumbers(std::string_view name) {
-  std::string plain;
-  plain.reserve(name.size() + 1);
-  for (size_t begin = 0; begin <= name.size();) {
-    const size_t end = std::min(name.find('.', begin), name.size());
-    const std::string_view part = name.substr(begin, end - begin);
-    if (part.find_first_not_of("0123456789") != std::string_view::npos) plain.append(part);
-    plain.push_back('.');
-    begin = end + 1;
-  }
-  return plain;
-}
-
 bool IsElement(std::string_view name) {
   const std::string_view path = WithoutCallNumber(name);
   const size_t dot = path.rfind('.');

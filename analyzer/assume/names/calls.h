@@ -18,8 +18,6 @@
 
 namespace onnx_mem::names {
 
-// WithoutDigits for the numbers of elements of lists alone: "layers.3.conv1" -> "layers..conv1.".
-std::string WithoutElementNumbers(std::string_view name);
 // "encoder.layer.3": a call of an element of a ModuleList or Sequential.
 bool IsElement(std::string_view name);
 

@@ -56,10 +56,11 @@ IdVector<TensorId, int32_t> ReleaseAfter(const FrameworkGraph& graph, NameRules 
     if (locals && !reported) last = std::max(last, locals->HeldUntil(id));
     release[id] = last;
     if (!names_more) continue;
+    const int32_t returned = names->ReturnedListMayHoldUntil(id);
     int32_t possible = reported ? std::max(locals->CallersListOf(id), names->ListMayHoldUntil(id))
                                 : locals->PossibleNameOf(id, rules == NameRules::kWholeCalls);
     if (const std::optional<int32_t> most = names->HeldAtMostUntil(id)) possible = std::min(possible, *most);
-    release[id] = std::max(last, possible);
+    release[id] = std::max({last, possible, returned});
   }
   for (TensorId id : graph.outputs) release[id] = static_cast<int32_t>(graph.nodes.size());
   return release;

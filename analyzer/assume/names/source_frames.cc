@@ -146,10 +146,20 @@ size_t SourceFrames::Signature(const SourceUnit& unit) const {
   return absl::HashOf(graph_.nodes[NodeId(unit.begin)].op);
 }
 
+// self.cell(x, tuple(state)): no place of the line is for the pieces.
+bool SourceFrames::IteratesOverTensor(const SourceFrame& frame, const SourceRun& run) const {
+  if (run.line->text.find("unbind(") != std::string::npos) return false;
+  return std::any_of(frame.units.begin() + static_cast<std::ptrdiff_t>(run.first),
+                     frame.units.begin() + static_cast<std::ptrdiff_t>(run.last) + 1, [&](const SourceUnit& unit) {
+                       return unit.call < 0 && graph_.nodes[NodeId(unit.begin)].op == "unbind";
+                     });
+}
+
 // As many units as the line has places: one round. More are rounds of a loop if they repeat; else the line calls a
 // function whose body is not shown.
 size_t SourceFrames::UnitsARound(const SourceFrame& frame, const SourceRun& run) const {
   if (IsContainersLoop(*run.line)) return 1;
+  if (IteratesOverTensor(frame, run)) return 0;
   const size_t count = run.last - run.first + 1;
   const auto places = static_cast<size_t>(run.line->statement.places);
   if (count <= places) return count;

@@ -56,6 +56,7 @@ class SourceFrames {
   void FindLinesOfFolded(SourceFrame& frame);
   bool MayBeSeveralCalls(int32_t call) const;
   void FindRuns(SourceFrame& frame) const;
+  bool IteratesOverTensor(const SourceFrame& frame, const SourceRun& run) const;
   size_t UnitsARound(const SourceFrame& frame, const SourceRun& run) const;
   size_t Signature(const SourceUnit& unit) const;
 

@@ -142,46 +142,6 @@ std::optional<int32_t> SourceNames::EndOfAlias(const SourceFrame& frame, const N
   return EndOfName(frame, alias, reader);
 }
 
-// Whether a later statement reads, under the name by which `reader` reads `id`, another value that was there before
-// `reader` ran.
-bool SourceNames::ReadsOlderLater(const SourceFrame& frame, const Name& alias, size_t reader, TensorId id) const {
-  const int32_t begin = frame.units[frame.runs[reader].first].begin;
-  const std::vector<size_t> own_readers = ReadingRuns(frame, id);
-  const auto is_older = [&](TensorId other) {
-    if (!other.valid() || other == id) return false;
-    const NodeId maker = graph_.tensors[other].producer;
-    return maker.valid() && maker.value() < begin && HomeOf(other) == &frame;
-  };
-  for (size_t run = reader + 1; run < Rebinds(frame, alias, reader).value_or(frame.runs.size()); ++run) {
-    const SourceLine* line = frame.runs[run].line;
-    if (line == nullptr || !Contains(line->statement.reads, alias) || Contains(own_readers, run)) continue;
-    const int32_t last = frame.units[frame.runs[run].last].end;
-    for (int32_t i = frame.units[frame.runs[run].first].begin; i <= last; ++i) {
-      const TensorIds& inputs = graph_.nodes[NodeId(i)].inputs;
-      if (std::any_of(inputs.begin(), inputs.end(), is_older)) return true;
-    }
-  }
-  return false;
-}
-
-// for skip in reversed(skips): x = self.up(x, skip): what a later round reads by the same name was in the list when
-// this one ran, so the list has all of them, until the function returns. Not so where a line takes each out of it
-// (pop), which runs no operator and leaves no trace: possible, not likely.
-int32_t SourceNames::ListMayHoldUntil(TensorId id) const {
-  const std::optional<Maker> known = MakerOf(id);
-  if (!known) return -1;
-  const SourceFrame& frame = *known->frame;
-  const Statement& made = frame.runs[known->run].line->statement;
-  for (size_t reader : ReadingRuns(frame, id)) {
-    if (reader <= known->run) continue;
-    const std::optional<Name> alias = AliasIn(frame, reader, known->run);
-    if (!alias || Contains(made.targets, *alias)) continue;  // its own name
-    if (Contains(frame.runs[reader].line->statement.pops, *alias)) continue;
-    if (ReadsOlderLater(frame, *alias, reader, id)) return frame.end;
-  }
-  return -1;
-}
-
 std::optional<int32_t> SourceNames::HeldUntil(TensorId id) const {
   const std::optional<Maker> known = MakerOf(id);
   if (!known) return std::nullopt;

@@ -13,6 +13,7 @@
 #define ONNX_MEM_ANALYZER_ASSUME_NAMES_SOURCE_NAMES_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,8 @@ class SourceNames {
   // The node after which a list that holds `id` is freed at the latest, where a loop over that list reads it; -1: no
   // line reads it so.
   int32_t ListMayHoldUntil(TensorId id) const;
+  // The same for the results of a loop of which the caller reads the last of a list: self.encoder(x).all_outputs[-1].
+  int32_t ReturnedListMayHoldUntil(TensorId id) const;
   // Whether any node has lines.
   bool any() const { return frames_.any(); }
 
@@ -50,6 +53,8 @@ class SourceNames {
   };
   std::optional<Maker> MakerOf(TensorId id) const;
   size_t CountResults(int32_t begin, int32_t end) const;
+  bool IsOfLoop(const SourceFrame& frame, size_t run) const;
+  bool HandsOutList(int32_t call, const SourceFrame& caller) const;
   const SourceUnit& UnitOf(const SourceFrame& frame, int32_t node) const;
   size_t RunOf(const SourceFrame& frame, int32_t node) const { return UnitOf(frame, node).run; }
   std::vector<size_t> ReadingRuns(const SourceFrame& frame, TensorId id) const;
@@ -64,6 +69,7 @@ class SourceNames {
   const FrameworkGraph& graph_;
   const Calls& calls_;
   SourceFrames frames_;
+  mutable std::map<int32_t, bool> hands_out_list_;  // by call
 };
 
 }  // namespace onnx_mem::names

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/assume/regions/own_checkpoints.h"
 #include "analyzer/graph/dtype.h"
 #include "analyzer/ops/ops.h"
 
@@ -16,17 +17,6 @@ namespace {
 
 constexpr std::string_view kWithout = "requires_grad_none";
 constexpr std::string_view kLikely = "grad_region";  // 1: with or without is not certain
-
-// "97" of `File "<eval_with_key>.97", line 6, in forward`; "" for the lines of modules.
-std::string_view RegionOf(const FrameworkNode& node) {
-  constexpr std::string_view kGenerated = "File \"<eval_with_key>.";
-  if (node.source_trace == nullptr) return {};
-  const std::string_view trace = *node.source_trace;
-  const size_t at = trace.find(kGenerated);
-  if (at == std::string_view::npos) return {};
-  const size_t begin = at + kGenerated.size();
-  return trace.substr(begin, trace.find('"', begin) - begin);
-}
 
 // Not on the storage of what they read, but of its elements.
 constexpr auto kForms =
@@ -42,10 +32,12 @@ enum class GradRegion : uint8_t { kWith, kLikelyWith, kLikelyWithout };
 
 class GradRegions {
  public:
-  explicit GradRegions(Lowered& lowered) : lowered_(lowered), graph_(lowered.graph) {
+  // `with`: regions that are known to have run with gradients.
+  GradRegions(Lowered& lowered, const std::set<std::string, std::less<>>& with)
+      : lowered_(lowered), graph_(lowered.graph) {
     for (NodeId id(0); graph_.nodes.contains(id); id = NodeId(id.value() + 1)) {
       const std::string_view region = RegionOf(graph_.nodes[id]);
-      if (region.empty()) {
+      if (region.empty() || with.contains(region)) {
         running_outside_.insert(graph_.nodes[id].module);
       } else {
         regions_[region].push_back(id);
@@ -64,7 +56,7 @@ class GradRegions {
     for (NodeId id(0); graph_.nodes.contains(id); id = NodeId(id.value() + 1)) {
       FrameworkNode& node = graph_.nodes[id];
       const std::string_view region = RegionOf(node);
-      if (!region.empty()) {
+      if (IsIn(node)) {
         const auto [found, is_new] = settled.try_emplace(region, GradRegion::kWith);
         if (is_new) found->second = Judge(region);
         if (found->second != GradRegion::kWith) node.attributes[std::string(kLikely)] = int64_t{1};
@@ -75,6 +67,8 @@ class GradRegions {
   }
 
  private:
+  bool IsIn(const FrameworkNode& node) const { return regions_.contains(RegionOf(node)); }
+
   // Its results are trained if it has gradients and something that it reads is.
   void Follow(const FrameworkNode& node) {
     if (IntAttribute(node, kWithout, 0) != 0 || node.op == "detach") return;
@@ -88,8 +82,7 @@ class GradRegions {
   bool IsReadOutside(TensorId id) const {
     const auto& readers = graph_.tensors[id].consumers;
     return std::find(graph_.outputs.begin(), graph_.outputs.end(), id) != graph_.outputs.end() ||
-           std::any_of(readers.begin(), readers.end(),
-                       [&](NodeId reader) { return RegionOf(graph_.nodes[reader]).empty(); });
+           std::any_of(readers.begin(), readers.end(), [&](NodeId reader) { return !IsIn(graph_.nodes[reader]); });
   }
 
   // The node that computed `id`, behind changes of its form; invalid for what no node makes.
@@ -163,7 +156,17 @@ class GradRegions {
 
 }  // namespace
 
-void SettleGradRegions(Lowered& lowered) { GradRegions(lowered).Settle(); }
+std::string_view RegionOf(const FrameworkNode& node) {
+  constexpr std::string_view kGenerated = "File \"<eval_with_key>.";
+  if (node.source_trace == nullptr) return {};
+  const std::string_view trace = *node.source_trace;
+  const size_t at = trace.find(kGenerated);
+  if (at == std::string_view::npos) return {};
+  const size_t begin = at + kGenerated.size();
+  return trace.substr(begin, trace.find('"', begin) - begin);
+}
+
+void SettleGradRegions(Lowered& lowered) { GradRegions(lowered, FindOwnCheckpoints(lowered)).Settle(); }
 
 bool TurnGradRegions(Lowered& lowered) {
   bool any = false;

@@ -17,11 +17,16 @@
 #ifndef ONNX_MEM_ANALYZER_ASSUME_REGIONS_GRAD_REGIONS_H_
 #define ONNX_MEM_ANALYZER_ASSUME_REGIONS_GRAD_REGIONS_H_
 
+#include <string_view>
+
 #include "analyzer/graph/lowered.h"
 
 namespace onnx_mem {
 
-// Takes the gradients from the operators that ran without.
+// "97" of `File "<eval_with_key>.97", line 6, in forward`; "" for the lines of modules.
+std::string_view RegionOf(const FrameworkNode& node);
+
+// Finds the model's own checkpoints (own_checkpoints.h), and takes the gradients from the operators that ran without.
 void SettleGradRegions(Lowered& lowered);
 
 // Those that are only likely to have run without gradients get them, and the other way round; whether there are any.

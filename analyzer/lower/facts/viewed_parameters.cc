@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/exported/exporter_metadata.h"
 #include "analyzer/exported/source_trace.h"
+#include "analyzer/exported/value_names.h"
 #include "analyzer/graph/absl_view.h"
 #include "analyzer/lower/facts/lost_sizes.h"
 #include "analyzer/lower/facts/parameters.h"
@@ -99,7 +100,20 @@ class ViewFinder {
     return all ? path : "";
   }
 
+  // table[places]: a GatherND, before which the exporter permutes the table; where nothing is permuted, it folds that
+  // into a tensor of its own (onnxscript, torch_lib/ops/core.py, _aten_index_onnx). "" for anything else.
+  std::string PathIndexed(const Node& reader, std::string_view name) const {
+    if (reader.op != "GatherND" || graph_.tensors[reader.inputs[0]].name != name || !IsExporterName(name)) return "";
+    const FxCall call = FxCallOf(reader);
+    constexpr size_t kTableAndPlaces = 2;
+    if (call.target != "aten.index.Tensor" || call.args.size() != kTableAndPlaces) return "";
+    const SignatureEntry* entry = graph_.signature.FindPlaceholder(call.args[0]);
+    const bool permutes = absl::StrContains(call.args[1], "None");
+    return IsParameter(entry) && !permutes && !stored_.contains(entry->target) ? entry->target : "";
+  }
+
   std::string PathAt(const Node& reader, std::string_view name) const {
+    if (std::string path = PathIndexed(reader, name); !path.empty()) return path;
     if (!IsArgumentOfCall(reader, name)) return "";
     const std::string attribute = AttributeViewedOn(InnermostLineOf(reader), CallInName(name));
     if (attribute.empty()) return "";

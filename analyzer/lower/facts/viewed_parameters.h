@@ -2,6 +2,8 @@
 // file has the view, once for each time that the line ran:
 //
 //   h = x @ self.weight.t()     in a loop of eight     t, t_1, ... t_7     ->     cell.weight, which all eight read
+//   bias = self.table[places]                          val_105             ->     the table that the call on the node
+//   names
 //
 // Sources: onnxscript/optimizer/_constant_folding.py (a transpose is folded whatever its size), torch/fx/graph.py
 // (_Namespace: a value is named after its call), torch/export/graph_signature.py (all parameters by their paths).
@@ -22,8 +24,8 @@ namespace onnx_mem {
 std::string AttributeViewedOn(std::string_view line, std::string_view view);
 
 // `graph` with the parameters in place of their views, where the signature has them, the file has not, and the source
-// line of each reader shows them. Views of one parameter become one tensor; a transpose is there again at each reader.
-// nullopt where there is none.
+// line of each reader, or the call on it, shows them. Views of one parameter become one tensor; a transpose is there
+// again at each reader. nullopt where there is none.
 std::optional<Graph> NameViewedParameters(const Graph& graph);
 
 }  // namespace onnx_mem

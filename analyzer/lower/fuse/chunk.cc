@@ -7,7 +7,11 @@
 //                                                                               Mul(2))
 //
 // dynamo's exporter writes a torch.split by sizes that way, too, each piece with numbers for bounds (torch/_decomp,
-// decompositions.py, split_with_sizes): there the source line shows the call, and the pieces lie side by side.
+// decompositions.py, split_with_sizes): there the source line shows the call, and the pieces lie side by side. Not so
+// tensor_split, hsplit and the like, which are slices in PyTorch as well (aten/src/ATen/native/TensorShape.cpp).
+//
+// Of torch.unbind it makes a Slice and a Squeeze for each piece (onnxscript, torch_lib/ops/core.py, aten_unbind), which
+// name the call; its backward stacks the pieces' gradients.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -15,6 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/operators/site.h"
@@ -39,18 +45,34 @@ NodeId ChunkSize(const Graph& source, const Node& slice) {
   return source.tensors[end->inputs[0]].producer;
 }
 
+constexpr int64_t kMostPiecesOfSplit = 4096;  // an axis of billions is not cut into ones
+
+// `joined` in the place of `nodes`, where the first of them ran.
+void PutJoined(Draft& draft, const NodeIds& nodes, FrameworkNode joined) {
+  const Rank rank = std::accumulate(nodes.begin(), nodes.end(), draft.rank(nodes.front()),
+                                    [&](Rank least, NodeId id) { return std::min(least, draft.rank(id)); });
+  Replace(draft, nodes, std::move(joined), rank);
+}
+
 // One split in the place of `slices`, which all read one tensor along one axis.
 void PutSplit(Draft& draft, const NodeIds& slices, TensorIds pieces, std::vector<int64_t> sizes) {
   const FrameworkNode& first = draft.node(slices.front());
   FrameworkNode split = MakeNode("split", {first.inputs[0]}, std::move(pieces));
   split.attributes["axis"] = IntsAttribute(first, "axes")[0];
   split.attributes["sizes"] = std::move(sizes);
-  const Rank rank = std::accumulate(slices.begin(), slices.end(), draft.rank(slices.front()),
-                                    [&](Rank least, NodeId id) { return std::min(least, draft.rank(id)); });
-  Replace(draft, slices, std::move(split), rank);
+  PutJoined(draft, slices, std::move(split));
 }
 
-// Puts one split in the place of `slices`, all of one chunk call; pieces that nothing reads are made as well.
+// Pieces of `x` that nothing reads are made as well; piece `i` has dimensions `dims_of(i)`.
+template <class DimsOf>
+void MakeUnreadPieces(Draft& draft, TensorId x, TensorIds& pieces, const DimsOf& dims_of) {
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    if (pieces[i].valid()) continue;
+    pieces[i] = draft.NewTensor(absl::StrCat(draft.tensor(x).name, " chunk ", i), draft.tensor(x).dtype, dims_of(i));
+  }
+}
+
+// Puts one split in the place of `slices`, all of one chunk call.
 bool Join(Draft& draft, const NodeIds& slices) {
   const FrameworkNode& first = draft.node(slices.front());
   const TensorId x = first.inputs[0];
@@ -66,8 +88,7 @@ bool Join(Draft& draft, const NodeIds& slices) {
       return false;
     size = std::max(size, IntsAttribute(slice, "ends")[0] - IntsAttribute(slice, "starts")[0]);
   }
-  constexpr int64_t kMostPieces = 4096;  // an axis of billions is not cut into ones
-  if (size <= 0 || dims[axis] <= 0 || (dims[axis] - 1) / size >= kMostPieces) return false;
+  if (size <= 0 || dims[axis] <= 0 || (dims[axis] - 1) / size >= kMostPiecesOfSplit) return false;
   std::vector<int64_t> sizes;
   for (int64_t start = 0; start < dims[axis]; start += size) sizes.push_back(std::min(size, dims[axis] - start));
   TensorIds pieces(sizes.size());
@@ -77,13 +98,11 @@ bool Join(Draft& draft, const NodeIds& slices) {
     if (start < 0 || start % size != 0 || piece >= pieces.size() || pieces[piece].valid()) return false;
     pieces[piece] = draft.node(id).outputs[0];
   }
-  for (size_t i = 0; i < pieces.size(); ++i) {
-    if (pieces[i].valid()) continue;
+  MakeUnreadPieces(draft, x, pieces, [&](size_t i) {
     Dims shape = dims;
     shape[axis] = sizes[i];
-    pieces[i] =
-        draft.NewTensor(absl::StrCat(draft.tensor(x).name, " chunk ", i), draft.tensor(x).dtype, std::move(shape));
-  }
+    return shape;
+  });
   PutSplit(draft, slices, std::move(pieces), std::move(sizes));
   return true;
 }
@@ -102,14 +121,21 @@ std::string_view InnermostLine(const FrameworkNode& node) {
   return begin == std::string_view::npos ? std::string_view() : trace.substr(begin + 1, end - begin);
 }
 
+// torch.split(x, 2), x.split(2): a function of that very name.
+bool CallsSplit(std::string_view line) {
+  const size_t at = line.find("split(");
+  if (at == std::string_view::npos || at == 0) return at == 0;
+  const auto before = static_cast<unsigned char>(line[at - 1]);
+  return !absl::ascii_isalnum(before) && before != '_';
+}
+
 // The slices of each call of split that a source line shows, by what they read and the trace of the line.
 std::vector<NodeIds> SplitsBySource(const Draft& draft) {
   std::map<std::pair<TensorId, std::string_view>, NodeIds> calls;
   for (NodeId id : draft.InOrder()) {
     const FrameworkNode& node = draft.node(id);
     if (node.source_trace == nullptr || !IsOfOneAxis(node)) continue;
-    const bool splits = InnermostLine(node).find("split(") != std::string_view::npos;
-    if (splits) calls[{node.inputs[0], *node.source_trace}].push_back(id);
+    if (CallsSplit(InnermostLine(node))) calls[{node.inputs[0], *node.source_trace}].push_back(id);
   }
   std::vector<NodeIds> slices;
   for (auto& [key, call] : calls) slices.push_back(std::move(call));
@@ -142,6 +168,55 @@ bool JoinSideBySide(Draft& draft, NodeIds slices) {
   return true;
 }
 
+// The slice of which `squeeze` alone makes a piece of an unbind; invalid if it does not.
+NodeId SliceUnder(const Draft& draft, NodeId squeeze) {
+  const NodeId slice = draft.ProducerIf(draft.node(squeeze).inputs[0], "slice");
+  return slice.valid() && draft.OnlyReader(draft.node(slice).outputs[0]) == squeeze ? slice : NodeId();
+}
+
+// The Squeezes of each call of unbind, by the call. For two pieces the optimizer may make the Slices one Split, which
+// names no call (onnxscript, rewriter/rules/common/_basic_rules.py, SlicesSplit).
+std::vector<NodeIds> UnboundPieces(const Draft& draft) {
+  std::map<std::string_view, NodeIds> calls;
+  for (NodeId id : draft.InOrder()) {
+    const FrameworkNode& node = draft.node(id);
+    if (node.op == "squeeze" && absl::StartsWith(node.framework_op, "unbind#")) calls[node.framework_op].push_back(id);
+  }
+  std::vector<NodeIds> squeezes;
+  for (auto& [call, pieces] : calls) squeezes.push_back(std::move(pieces));
+  return squeezes;
+}
+
+// Puts one unbind in the place of `squeezes` and the slices under them, all of one call.
+bool JoinUnbound(Draft& draft, const NodeIds& squeezes) {
+  const Piece first = ReadPiece(draft, SliceUnder(draft, squeezes.front()));
+  const Dims dims = draft.tensor(first.of).shape.dims;
+  if (first.axis < 0 || first.axis >= std::ssize(dims)) return false;
+  const int64_t size = dims[static_cast<size_t>(first.axis)];
+  if (size <= 0 || size > kMostPiecesOfSplit) return false;
+  TensorIds pieces(static_cast<size_t>(size));
+  NodeIds nodes;
+  for (NodeId squeeze : squeezes) {
+    const NodeId slice = SliceUnder(draft, squeeze);
+    const Piece piece = ReadPiece(draft, slice);
+    const bool fits = piece.of == first.of && piece.axis == first.axis && piece.end == piece.start + 1;
+    if (!fits || piece.start < 0 || piece.start >= size) return false;
+    TensorId& result = pieces[static_cast<size_t>(piece.start)];
+    if (result.valid()) return false;
+    result = draft.node(squeeze).outputs[0];
+    nodes.insert(nodes.end(), {slice, squeeze});
+  }
+  MakeUnreadPieces(draft, first.of, pieces, [&](size_t) {
+    Dims shape = dims;
+    shape.erase(shape.begin() + first.axis);
+    return shape;
+  });
+  FrameworkNode unbind = MakeNode("unbind", {first.of}, std::move(pieces));
+  unbind.attributes["axis"] = first.axis;
+  PutJoined(draft, nodes, std::move(unbind));
+  return true;
+}
+
 }  // namespace
 
 int64_t FuseChunk(Lowering& lowering) {
@@ -156,6 +231,7 @@ int64_t FuseChunk(Lowering& lowering) {
   auto count =
       std::count_if(chunks.begin(), chunks.end(), [&](const auto& chunk) { return Join(draft, chunk.second); });
   for (NodeIds& call : SplitsBySource(draft)) count += JoinSideBySide(draft, std::move(call)) ? 1 : 0;
+  for (const NodeIds& call : UnboundPieces(draft)) count += JoinUnbound(draft, call) ? 1 : 0;
   return count;
 }
 

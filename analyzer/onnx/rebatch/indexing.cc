@@ -193,7 +193,15 @@ Ruling FollowScatterND(const BatchSite& site) {
   for (size_t d = 0; Known(data) && d < addressed && d < data.base.rank(); ++d) {
     if (data.traces[d].any() && !AnyScaled(indices.traces)) return NotUnderstood();
   }
-  return {};
+  // The rest of its dims are those of an update: torch.empty_like(x), folded, into which columns of x are written.
+  Ruling ruling;
+  Traces rest(data.base.rank());
+  for (size_t d = addressed, u = indices.base.rank() - 1; Known(data) && d < rest.size() && u < updates.base.rank();
+       ++d, ++u) {
+    if (data.base.dims[d] == updates.base.dims[u]) rest[d] = updates.traces[u];
+  }
+  WishFor(site, 0, rest, ruling);
+  return ruling;
 }
 
 }  // namespace

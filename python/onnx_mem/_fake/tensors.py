@@ -28,7 +28,7 @@ from .numbers import FakeMode, known, tell_example
 from .packed import held_by_packed, pack, packed_kernels
 from .recurrent import RECURRENT, recurrent
 from .said import said
-from .wrapped import int_mm, is_wrapper, parts_of, wrapped_again, wrapped_of
+from .wrapped import int_mm, is_sparse, is_wrapper, parts_of, wrapped_again, wrapped_of
 
 T = TypeVar("T")
 
@@ -227,6 +227,8 @@ def refuse_what_is_not_plain(model: torch.nn.Module, inputs: Any) -> list[str]:
         if isinstance(t, torch.nn.parameter.UninitializedTensorMixin):
             raise CannotRecord(f"'{name}' has no shape yet (a lazy module); run the model once first")
         if is_wrapper(t) and name != _AN_INPUT:
+            if t.requires_grad and is_sparse(t):
+                raise CannotRecord(f"'{name}' is trained and stored as {t.layout}; only strided tensors are recorded")
             if t.requires_grad:
                 raise CannotRecord(f"'{name}' is a {type(t).__module__}.{type(t).__name__} that is trained; frozen "
                                    "ones alone are recorded: requires_grad_(False)")
@@ -260,8 +262,9 @@ def weightless(model: torch.nn.Module, device: str = DEVICE, dtype: torch.dtype 
         return model
     memo: dict[int, object] = {}
     wrapped = wrapped_of(model)
-    if wrapped and dtype is not None:
-        name, kind = next((name, type(t).__name__) for name, t in wrapped.items())
+    typed = {name: t for name, t in wrapped.items() if not is_sparse(t) or t.is_floating_point()}
+    if typed and dtype is not None:
+        name, kind = next((name, type(t).__name__) for name, t in typed.items())
         raise CannotRecord(f"'{name}' is a {kind}, which has a type of its own: record the model in that precision "
                            "alone")
     tensors = [part for t in [*model.parameters(), *model.buffers()] for _, part in parts_of(t)]

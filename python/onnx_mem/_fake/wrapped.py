@@ -1,18 +1,52 @@
 """Tensor subclasses that wrap plain tensors and say so (`__tensor_flatten__`), as torchao's quantized weights do: what
-they are made of. Their own code runs; what it runs on plain tensors is what is seen."""
+they are made of. Their own code runs; what it runs on plain tensors is what is seen. Sparse tensors in coordinates are
+made of these and of values; no operator may read them, as the size of what it makes depends on data."""
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+from torch.utils._python_dispatch import _disable_current_modes, is_traceable_wrapper_subclass
 from torch.utils._pytree import tree_leaves
+from torch.utils.weak import WeakIdKeyDictionary
+
+from ..errors import CannotRecord
+
+_INDICES, _VALUES = "indices", "values"
+# By sparse tensor: its coordinates and values, which it hands out as new objects each time.
+_OF_SPARSE: Any = WeakIdKeyDictionary()
 
 
 def is_wrapper(t: object) -> bool:
     """Whether `t` is such a tensor, and none of PyTorch's own: a DTensor means more than its parts."""
-    return isinstance(t, torch.Tensor) and is_traceable_wrapper_subclass(t) and _is_foreign(type(t))
+    return isinstance(t, torch.Tensor) and (
+        is_sparse(t) or is_traceable_wrapper_subclass(t) and _is_foreign(type(t)))
+
+
+def is_sparse(t: torch.Tensor) -> bool:
+    """Whether `t` is stored as coordinates and values."""
+    return t.layout is torch.sparse_coo
+
+
+def refuse_read_sparse(func: object, args: Any) -> None:
+    """Raises CannotRecord where an operator reads a sparse tensor."""
+    if any(isinstance(t, torch.Tensor) and is_sparse(t) for t in tree_leaves(args)):
+        raise CannotRecord(f"operator {func} gets a sparse tensor, of which the size depends on data; make it dense "
+                           "where it is used: .to_dense(), or an index_put of its values")
+
+
+def _attributes_of(t: torch.Tensor) -> list[str]:
+    return [_INDICES, _VALUES] if is_sparse(t) else t.__tensor_flatten__()[0]
+
+
+def _part(t: torch.Tensor, attribute: str) -> torch.Tensor:
+    if not is_sparse(t):
+        return getattr(t, attribute)
+    if t not in _OF_SPARSE:
+        with _disable_current_modes():           # a fake one has no elements
+            _OF_SPARSE[t] = {_INDICES: t._indices(), _VALUES: t._values()}
+    return _OF_SPARSE[t][attribute]
 
 
 def are_wrappers(kinds: Any) -> bool:
@@ -29,8 +63,8 @@ def parts_of(t: torch.Tensor, name: str = "") -> Iterator[tuple[str, torch.Tenso
     if not is_wrapper(t):
         yield name, t
         return
-    for attribute in t.__tensor_flatten__()[0]:
-        yield from parts_of(getattr(t, attribute), f"{name}.{attribute}")
+    for attribute in _attributes_of(t):
+        yield from parts_of(_part(t, attribute), f"{name}.{attribute}")
 
 
 def plain_leaves(tree: Any) -> list[torch.Tensor]:
@@ -48,6 +82,12 @@ def wrapped_again(t: torch.Tensor, memo: dict[int, Any]) -> torch.Tensor:
     def copy(t: torch.Tensor) -> torch.Tensor:
         if not is_wrapper(t):
             return memo[id(t)]
+        if is_sparse(t):
+            parts = {a: copy(_part(t, a)) for a in _attributes_of(t)}
+            made = torch.sparse_coo_tensor(parts[_INDICES], parts[_VALUES], t.shape, check_invariants=False,
+                                           is_coalesced=t.is_coalesced())
+            _OF_SPARSE[made] = parts
+            return made
         attributes, context = t.__tensor_flatten__()
         inner = {a: copy(getattr(t, a)) for a in attributes}
         return type(t).__tensor_unflatten__(inner, context, t.shape, t.stride())

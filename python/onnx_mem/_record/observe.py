@@ -20,7 +20,7 @@ from .._fake.inputs import input_names
 from .._fake.packed import beside_packed
 from .._fake.precision import autocast
 from .._fake.tensors import patch, refuse_what_is_strange
-from .._fake.wrapped import are_wrappers, is_wrapper, parts_of
+from .._fake.wrapped import are_wrappers, is_wrapper, parts_of, refuse_read_sparse
 from ..errors import CannotRecord
 from .spans import watch_spans
 
@@ -218,6 +218,7 @@ class Observer(TorchDispatchMode):
             self._refuse_differentiated(func, args, kwargs)
             return NotImplemented                   # its own code runs, on the tensors that it wraps
         refuse_what_is_strange(types)
+        refuse_read_sparse(func, (args, kwargs))
         if self.pending is not None:
             self.pending.before_next_line()
         schema = func._schema

@@ -171,6 +171,49 @@ TEST(Chunk, SlicesThatTheCodeWritesStay) {
       << "a column is left out";
 }
 
+// tensor_split and hsplit are slices in PyTorch, each with a backward of its own.
+TEST(Chunk, SlicesOfFunctionsThatOnlySoundLikeItStay) {
+  for (const char* call : {"a, b = torch.tensor_split(x, [3], 1)", "a, b = torch.hsplit(x, [3])"})
+    EXPECT_EQ(LowerText(SplitBySizes(call)).find("split("), std::string::npos) << call;
+}
+
+// q, k, v = torch.unbind(qkv, 1) as dynamo's exporter writes it; the last Squeeze is of call `last`.
+std::string Unbound(const std::string& last) {
+  constexpr char kText[] = R"(
+    input in float32 2x3x8
+    const zero int64 1 = 0
+    const one int64 1 = 1
+    const two int64 1 = 2
+    const three int64 1 = 3
+    node_relu = Relu(in) -> x float32 2x3x8
+    node_slice = Slice(x, zero, one, one) -> a float32 2x1x8
+    @ pkg.torch.onnx.class_hierarchy ['net.Net', 'aten.unbind.int']
+    @ pkg.torch.onnx.name_scopes ['', 'unbind']
+    node_unbind__0 = Squeeze(a, one) -> q float32 2x8
+    @ pkg.torch.onnx.class_hierarchy ['net.Net', 'aten.unbind.int']
+    @ pkg.torch.onnx.name_scopes ['', 'unbind']
+    node_slice_2 = Slice(x, two, three, one) -> c float32 2x1x8
+    @ pkg.torch.onnx.class_hierarchy ['net.Net', 'aten.unbind.int']
+    @ pkg.torch.onnx.name_scopes ['', 'unbind']
+    node_unbind__2 = Squeeze(c, one) -> v float32 2x8
+    @ pkg.torch.onnx.class_hierarchy ['net.Net', 'aten.unbind.int']
+    @ pkg.torch.onnx.name_scopes ['', 'LAST']
+    node_mul = Mul(q, v) -> y float32 2x8
+    output y
+  )";
+  return absl::StrReplaceAll(kText, {{"LAST", last}});
+}
+
+TEST(Chunk, PiecesOfOneUnbindAreOneOperator) {
+  const std::string text = LowerText(Unbound("unbind"), {}, "axis");
+  EXPECT_NE(text.find("unbind(x) -> q, x chunk 1, v axis=1"), std::string::npos) << text;
+}
+
+TEST(Chunk, UnbindsOfOneTensorStayApart) {
+  const std::string text = LowerText(Unbound("unbind_1"), {}, "axis");
+  EXPECT_NE(text.find("unbind(x) -> x chunk 0, x chunk 1, v axis=1"), std::string::npos) << text;
+}
+
 TEST(Chunk, BoundsThatAnotherTensorGivesAreSlices) {
   EXPECT_EQ(LowerText(Chunk("other")).find("split"), std::string::npos);
 }

@@ -1,10 +1,13 @@
-// What ran under torch.no_grad(), known by the source lines of the graphs that torch.export made of it.
+// What ran under torch.no_grad() or torch.utils.checkpoint, known by the source lines of the graphs that torch.export
+// made of it.
 #include "analyzer/assume/regions/grad_regions.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "tests/analyzer/lower/graph_text.h"
 
@@ -84,6 +87,105 @@ TEST(GradRegions, TheIntervalHasTheOther) {
   lowered = Lower(ParseGraph(Steps(kGenerated, "x")), {});
   ASSERT_TRUE(lowered.ok()) << lowered.status();
   EXPECT_FALSE(TurnGradRegions(*lowered)) << "it is certain";
+}
+
+// "sin exp, tanh": the operators of each call, "!" behind those of use_reentrant=True.
+std::string CheckpointedIn(const std::string& text) {
+  absl::StatusOr<Lowered> lowered = Lower(ParseGraph(text), {});
+  EXPECT_TRUE(lowered.ok()) << lowered.status();
+  std::string found;
+  for (const CheckpointCall& call : lowered->checkpointed) {
+    absl::StrAppend(&found, found.empty() ? "" : ", ");
+    for (int32_t i = call.span.first; i <= call.span.last; ++i)
+      absl::StrAppend(&found, i == call.span.first ? "" : " ", lowered->graph.nodes[NodeId(i)].op.str());
+    if (call.reentrant) absl::StrAppend(&found, "!");
+  }
+  return found;
+}
+
+// Four operators behind a layer, each on a line of its own.
+std::string FourLines(const std::string& sin, const std::string& exp, const std::string& tanh, const std::string& abs) {
+  constexpr char kText[] = R"(
+    input x float32 2x8
+    weight fc.weight float32 8x8
+    node_fc = MatMul(x, fc.weight) -> h float32 2x8
+    @ pkg.torch.onnx.stack_trace File "net.py", line 5, in forward\n    h = self.fc(x)
+    node_sin = Sin(h) -> a float32 2x8
+    @ pkg.torch.onnx.stack_trace SIN
+    node_exp = Exp(a) -> b float32 2x8
+    @ pkg.torch.onnx.stack_trace EXP
+    node_tanh = Tanh(b) -> c float32 2x8
+    @ pkg.torch.onnx.stack_trace TANH
+    node_abs = Abs(c) -> y float32 2x8
+    @ pkg.torch.onnx.stack_trace ABS
+    output y
+  )";
+  return absl::StrReplaceAll(kText, {{"SIN", sin}, {"EXP", exp}, {"TANH", tanh}, {"ABS", abs}});
+}
+
+std::string Generated(int number, std::string_view reads) {
+  return absl::StrCat("File \"<eval_with_key>.", number, "\", line 5, in forward\\n    y = torch.ops.aten.op.default(",
+                      std::string(reads), ")");
+}
+std::string Line(std::string_view text) {
+  return absl::StrCat("File \"net.py\", line 7, in forward\\n    ", std::string(text));
+}
+
+TEST(OwnCheckpoints, OfAReentrantCallTheCodeBehindItIsAGraphToo) {
+  EXPECT_EQ(CheckpointedIn(FourLines(Generated(72, "p_w"), Generated(72, "h"), Generated(73, "g"), Generated(73, "g"))),
+            "sin exp!");
+}
+
+TEST(OwnCheckpoints, NoCodeBetweenTwoLeavesANumberOut) {
+  EXPECT_EQ(
+      CheckpointedIn(FourLines(Generated(72, "p_w"), Generated(74, "p_v"), Generated(75, "g"), Line("y = abs(c)"))),
+      "sin!, exp!");
+}
+
+TEST(OwnCheckpoints, NoGradBehindOneIsNone) {
+  const std::string text = FourLines(Generated(72, "p_w"), Generated(73, "g"), Generated(74, "t"), Line("y = c.abs()"));
+  EXPECT_EQ(CheckpointedIn(text), "sin!");
+}
+
+TEST(OwnCheckpoints, GraphsOfNoGradAndOfAutocastAreNone) {
+  EXPECT_EQ(CheckpointedIn(FourLines(Generated(72, "p_w"), Generated(72, "h"), Line("c = b.tanh()"), Line("c.abs()"))),
+            "");
+  EXPECT_EQ(CheckpointedIn(FourLines(Generated(72, "arg6_1"), Generated(73, "h"), Generated(74, "g"), Line("c.abs()"))),
+            "");
+}
+
+TEST(OwnCheckpoints, ALineNamesTheCallThatIsNotReentrant) {
+  const std::string line = Line("x = cp.checkpoint(self.block, x, use_reentrant=False)");
+  EXPECT_EQ(CheckpointedIn(FourLines(Line("a = h.sin()"), line, line, Line("y = c.abs()"))), "exp tanh");
+  for (const char* other : {"x = self.checkpoint(x)", "x = load_checkpoint(x)", "x = checkpoints(x)"})
+    EXPECT_EQ(CheckpointedIn(FourLines(Line("a = h.sin()"), Line(other), Line(other), Line("y"))), "") << other;
+}
+
+// for block in self.blocks: x = checkpoint(block, x)
+TEST(OwnCheckpoints, EachRoundOfALoopIsACall) {
+  std::string text = R"(
+    input x float32 2x8
+    weight blocks.0.weight float32 8x8
+    weight blocks.1.weight float32 8x8
+  )";
+  for (const char* number : {"0", "1"}) {
+    absl::StrAppend(&text, absl::StrReplaceAll(R"(
+    node_fc_N = MatMul(aN, blocks.N.weight) -> bN float32 2x8
+    @ pkg.torch.onnx.class_hierarchy ['net.Net', 'net.Block', 'aten.linear.default']
+    @ pkg.torch.onnx.name_scopes ['', 'blocks.N', 'linear_N']
+    @ pkg.torch.onnx.stack_trace LOOP    return F.linear(x, self.weight).tanh()
+    node_tanh_N = Tanh(bN) -> aNEXT float32 2x8
+    @ pkg.torch.onnx.class_hierarchy ['net.Net', 'net.Block', 'aten.tanh.default']
+    @ pkg.torch.onnx.name_scopes ['', 'blocks.N', 'tanh_N']
+    @ pkg.torch.onnx.stack_trace LOOP    return F.linear(x, self.weight).tanh()
+)",
+                                               {{"LOOP", absl::StrCat(Line("x = checkpoint(block, x)"),
+                                                                      "\\nFile \"net.py\", line 3, in forward\\n")},
+                                                {"aNEXT", number[0] == '0' ? "a1" : "y"},
+                                                {"aN", number[0] == '0' ? "x" : "a1"},
+                                                {"N", number}}));
+  }
+  EXPECT_EQ(CheckpointedIn(absl::StrCat(text, "\n    output y\n")), "matmul tanh, matmul tanh");
 }
 
 }  // namespace

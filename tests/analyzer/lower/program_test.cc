@@ -47,6 +47,32 @@ TEST(LostCalls, CallsThatChangeNoValueMakeATensor) {
   EXPECT_TRUE(Has(text, "add_scalar(mul) -> add\n")) << text;
 }
 
+// torch.sin(1.0 * h) multiplies where it stands; without a line that shows it, right behind what made h.
+TEST(LostCalls, AProductByOneRunsWhereItsLineStands) {
+  constexpr char kText[] = R"(
+    input x float32 2x8
+    node_tanh = Tanh(x) -> tanh float32 2x8
+    @ namespace : Net/tanh: aten.tanh.default
+    @ pkg.torch.onnx.fx_node %tanh : [num_users=2] = call_function[target=aten.tanh.default](args = (%x,), kwargs = {})
+    node_exp = Exp(tanh) -> exp float32 2x8
+    @ namespace : Net/exp: aten.exp.default
+    @ pkg.torch.onnx.fx_node %exp : [num_users=1] = call_function[target=aten.exp.default](args = (%tanh,), kwargs = {})
+    node_sin = Sin(tanh) -> sin float32 2x8
+    @ namespace : Net/sin: aten.sin.default
+    @ pkg.torch.onnx.fx_node %sin : [num_users=1] = call_function[target=aten.sin.default](args = (%mul,), kwargs = {})
+    @ pkg.torch.onnx.stack_trace File "net.py", line 7, in forward\n    LINE
+    node_add = Add(exp, sin) -> y float32 2x8
+    @ namespace : Net/add: aten.add.Tensor
+    @ pkg.torch.onnx.fx_node %add : [num_users=1] = call_function[target=aten.add.Tensor](args = (%exp, %sin), kwargs = {})
+    output y
+  )";
+  const auto on_line = [&](const std::string& line) { return LowerText(absl::StrReplaceAll(kText, {{"LINE", line}})); };
+  EXPECT_TRUE(Has(on_line("s = torch.sin(1.0 * h)"), "exp(tanh) -> exp\nmul_scalar(tanh) -> mul\n"))
+      << on_line("s = torch.sin(1.0 * h)");
+  EXPECT_TRUE(Has(on_line("s = torch.sin(h)"), "mul_scalar(tanh) -> mul\nexp(tanh) -> exp\n"))
+      << on_line("s = torch.sin(h)");
+}
+
 // return logits / 1.0: the result has its name, what is left another call's.
 TEST(LostCalls, TheProgramsResultHasTheNameOfTheLastCall) {
   constexpr char kText[] = R"(

@@ -6,6 +6,7 @@
 
 #include "analyzer/assume/choices/copies.h"
 #include "analyzer/assume/choices/unread_buffers.h"
+#include "analyzer/assume/choices/unread_layers.h"
 #include "tests/analyzer/lower/graph_text.h"
 
 namespace onnx_mem {
@@ -86,6 +87,24 @@ TEST(Undecided, TablesThatNobodyReadsAreAsWideAsTheModel) {
   EXPECT_EQ(MostBytesOfBuffers({"low.pe", "high.pe"}, parsed, lowered), 2 * kTable);
   EXPECT_EQ(MostBytesOfBuffers({"rotary.cached_freqs", "layers.0.rotary.cached_freqs"}, parsed, lowered), kTable)
       << "one module that a layer holds, too";
+}
+
+// for i in range(3): y = self.branches[i](x): of the last nothing is read.
+TEST(Undecided, LayersThatNothingReadsMayHaveRunLikeTheirKind) {
+  const Lowered lowered = LoweredBy(R"(
+    input x float32 2x8
+    weight branches.0.conv.weight float32 8x16
+    /branches.0/conv/MatMul = MatMul(x, branches.0.conv.weight) -> y float32 2x16
+    /Relu = Relu(y) -> z float32 2x16
+    output z
+  )");
+  constexpr int64_t kResult = 2 * 16 * 4;
+  EXPECT_EQ(MostBytesOfDeadBranches({"branches.2.conv.weight", "branches.2.conv.bias"}, true, lowered), 2 * kResult);
+  EXPECT_EQ(MostBytesOfDeadBranches({"branches.1.conv.weight", "branches.2.conv.weight"}, true, lowered), 3 * kResult);
+  EXPECT_EQ(MostBytesOfDeadBranches({"branches.1.conv.weight", "branches.2.conv.weight"}, false, lowered), kResult);
+  EXPECT_EQ(MostBytesOfDeadBranches({"shortcut.conv.weight"}, true, lowered), 2 * kResult) << "of its last name";
+  EXPECT_EQ(MostBytesOfDeadBranches({"branches.0.conv.bias"}, true, lowered), 0) << "it ran";
+  EXPECT_EQ(MostBytesOfDeadBranches({"pooler.weight", "scale"}, true, lowered), 0) << "nothing is like it";
 }
 
 }  // namespace

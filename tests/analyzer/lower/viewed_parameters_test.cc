@@ -50,6 +50,24 @@ TEST(ViewedParameters, OneThatALoopReadsIsOne) {
   EXPECT_EQ(Count(dump, "linear("), 3) << "its transpose is the parameter of a linear\n" << dump;
 }
 
+// self.weight[places], whose table the exporter stored under a name of its own.
+TEST(ViewedParameters, ATableThatIsReadAtPlacesIsTheOneThatTheCallNames) {
+  constexpr char kText[] = R"(
+    weight val_105 float32 19x8
+    const places int64 4x1 = 0 1 2 3
+    input x float32 4x8
+    node_gather = GatherND(val_105, places) -> a float32 4x8
+    @ pkg.torch.onnx.fx_node %index : [num_users=1] = call_function[target=torch.ops.aten.index.Tensor](args = (%p_cell_weight, PLACES), kwargs = {})
+    node_add = Add(a, x) -> y float32 4x8
+    output y
+  )";
+  const auto lowered = [&](const std::string& places) {
+    return Lowered(absl::StrReplaceAll(kText, {{"PLACES", places}}), "cell.weight");
+  };
+  EXPECT_TRUE(Has(lowered("[%add_2]"), "parameter cell.weight")) << lowered("[%add_2]");
+  EXPECT_FALSE(Has(lowered("[None, %add_2]"), "parameter cell.weight")) << "permuted before";
+}
+
 TEST(ViewedParameters, TheSignatureMustHaveTheAttributeOfTheLine) {
   EXPECT_EQ(Count(Lowered(Loop(), "cell.other"), "parameter "), 3);
   EXPECT_EQ(Count(Lowered(Loop(), "weight"), "parameter "), 3) << "of another module";

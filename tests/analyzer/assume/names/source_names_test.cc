@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/analyzer/assume/names/lowered_program.h"
 
 namespace onnx_mem::names {
@@ -168,6 +169,26 @@ TEST(SourceNames, AListThatALoopReadsMayHoldAllUntilTheFunctionReturns) {
   };
   EXPECT_EQ(held("x = torch.cat([x, skip], 1)"), std::pair(4, 7)) << "a line may have taken it out of the list";
   EXPECT_EQ(held("x = torch.cat([x, skips.pop()], 1)"), std::pair(4, 4));
+}
+
+// outs = []; for layer in layers: x = layer(x); outs.append(x); return outs
+TEST(SourceNames, AListOfWhichTheCallerTakesTheLastMayHoldARoundsResult) {
+  const auto held = [](const std::string& caller, std::string_view reader) {
+    TracedCode p;
+    TensorId x = p.input();
+    TensorId first;
+    for (const char* layer : {"0", "1", "2"}) {
+      x = p.Run("conv", {x}, absl::StrCat("encoder > encoder.layers.", layer));
+      p.OnLines(x, {"x = self.encoder(x)", "x, _ = layer(x, mask)", "return F.conv2d("});
+      if (!first.valid()) first = x;
+    }
+    p.Op(reader, {x}, caller);  // 3
+    return std::pair(p.Release(first).first, p.ReleaseAtMost(first));
+  };
+  EXPECT_EQ(held("return self.head(x.states[-1][:, 0])", "relu"), std::pair(1, 2));
+  EXPECT_EQ(held("return self.head(x.states)", "relu"), std::pair(1, 1));
+  EXPECT_EQ(held("return self.head(x.view(x.shape[-1]))", "relu"), std::pair(1, 1));
+  EXPECT_EQ(held("return x[-1]", "select"), std::pair(1, 1)) << "of a tensor";
 }
 
 // What a later round reads was not there yet.

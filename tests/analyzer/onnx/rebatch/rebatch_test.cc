@@ -160,6 +160,14 @@ TEST(Rebatch, ReductionsOverTheBatchAreNoLoss) {
             "ReduceMean y 1x3");
 }
 
+// out = torch.empty_like(x); out[:, columns] = y
+TEST(Rebatch, WhatColumnsAreWrittenIntoFollowsThem) {
+  const std::string text = R"(g (float[2, 4] x) => (float[2, 4] y)
+            <float[4, 2] made = ["location": "none"], int64[4, 1] columns = {3, 2, 1, 0}>
+            { t = Transpose(x)  s = ScatterND(made, columns, t)  y = Transpose(s) })";
+  EXPECT_EQ(AtBatch(text, 8), "Transpose t 4x8\nScatterND s 4x8\nTranspose y 8x4");
+}
+
 TEST(Rebatch, AMisfitIsRefusedWithTheNodesReason) {
   EXPECT_EQ(
       AtBatch(

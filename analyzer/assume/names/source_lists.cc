@@ -1,0 +1,100 @@
+// The part of source_names.h about lists, which run no operator: what later lines show of them.
+#include <algorithm>
+#include <span>
+#include <string_view>
+
+#include "analyzer/assume/names/contains.h"
+#include "analyzer/assume/names/source_names.h"
+
+namespace onnx_mem::names {
+namespace {
+
+// outputs[-1], the last of a list; not x.shape[-1].
+bool TakesLast(std::string_view line) {
+  constexpr std::string_view kLast = "[-1]", kShape = "shape", kSize = "size()";
+  const size_t at = line.find(kLast);
+  const std::string_view before = line.substr(0, at == std::string_view::npos ? 0 : at);
+  return !before.empty() && !before.ends_with(kShape) && !before.ends_with(kSize);
+}
+
+}  // namespace
+
+// Whether a later statement reads, under the name by which `reader` reads `id`, another value that was there before
+// `reader` ran.
+bool SourceNames::ReadsOlderLater(const SourceFrame& frame, const Name& alias, size_t reader, TensorId id) const {
+  const int32_t begin = frame.units[frame.runs[reader].first].begin;
+  const std::vector<size_t> own_readers = ReadingRuns(frame, id);
+  const auto is_older = [&](TensorId other) {
+    if (!other.valid() || other == id) return false;
+    const NodeId maker = graph_.tensors[other].producer;
+    return maker.valid() && maker.value() < begin && HomeOf(other) == &frame;
+  };
+  for (size_t run = reader + 1; run < Rebinds(frame, alias, reader).value_or(frame.runs.size()); ++run) {
+    const SourceLine* line = frame.runs[run].line;
+    if (line == nullptr || !Contains(line->statement.reads, alias) || Contains(own_readers, run)) continue;
+    const int32_t last = frame.units[frame.runs[run].last].end;
+    for (int32_t i = frame.units[frame.runs[run].first].begin; i <= last; ++i) {
+      const TensorIds& inputs = graph_.nodes[NodeId(i)].inputs;
+      if (std::any_of(inputs.begin(), inputs.end(), is_older)) return true;
+    }
+  }
+  return false;
+}
+
+// for skip in reversed(skips): x = self.up(x, skip): what a later round reads by the same name was in the list when
+// this one ran, so the list has all of them, until the function returns. Not so where a line takes each out of it
+// (pop), which runs no operator and leaves no trace: possible, not likely.
+int32_t SourceNames::ListMayHoldUntil(TensorId id) const {
+  const std::optional<Maker> known = MakerOf(id);
+  if (!known) return -1;
+  const SourceFrame& frame = *known->frame;
+  const Statement& made = frame.runs[known->run].line->statement;
+  for (size_t reader : ReadingRuns(frame, id)) {
+    if (reader <= known->run) continue;
+    const std::optional<Name> alias = AliasIn(frame, reader, known->run);
+    if (!alias || Contains(made.targets, *alias)) continue;  // its own name
+    if (Contains(frame.runs[reader].line->statement.pops, *alias)) continue;
+    if (ReadsOlderLater(frame, *alias, reader, id)) return frame.end;
+  }
+  return -1;
+}
+
+// The line runs several times, one round after the other or with others in between.
+bool SourceNames::IsOfLoop(const SourceFrame& frame, size_t run) const {
+  const SourceRun& at = frame.runs[run];
+  if (at.units_a_round > 0 && at.first + at.units_a_round - 1 < at.last) return true;
+  return std::any_of(frame.runs.begin(), frame.runs.end(),
+                     [&](const SourceRun& other) { return &other != &at && other.line == at.line; });
+}
+
+// Whether a line of `caller` that reads what `call` returns takes the last of something there, and runs no operator for
+// it: of a list, then.
+bool SourceNames::HandsOutList(int32_t call, const SourceFrame& caller) const {
+  const auto [known, is_new] = hands_out_list_.try_emplace(call, false);
+  if (!is_new) return known->second;
+  const CallSpan& span = calls_.span(call);
+  for (int32_t i = span.begin; i <= span.end; ++i) {
+    for (TensorId output : graph_.nodes[NodeId(i)].outputs) {
+      if (!output.valid()) continue;
+      for (NodeId reader : graph_.tensors[output].consumers) {
+        if (reader.value() <= span.end || reader.value() > caller.end) continue;
+        const SourceLine* line = UnitOf(caller, reader.value()).line;
+        const FrameworkNode& node = graph_.nodes[reader];
+        const bool of_tensor = node.op == "select" && IntAttribute(node, "axis", 0) == 0;
+        known->second |= line != nullptr && !of_tensor && TakesLast(line->text);
+      }
+    }
+  }
+  return known->second;
+}
+
+int32_t SourceNames::ReturnedListMayHoldUntil(TensorId id) const {
+  const std::optional<Maker> known = MakerOf(id);
+  const size_t depth = known ? calls_.CommonDepth(graph_, id) : 0;
+  if (depth == 0 || !IsOfLoop(*known->frame, known->run)) return -1;
+  const std::span<const int32_t> around = calls_.of_node(graph_.tensors[id].producer.value());
+  const SourceFrame* caller = frames_.Find(depth == 1 ? -1 : around[depth - 2]);
+  return caller != nullptr && HandsOutList(around[depth - 1], *caller) ? known->frame->end : -1;
+}
+
+}  // namespace onnx_mem::names
