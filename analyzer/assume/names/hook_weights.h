@@ -1,5 +1,5 @@
-// Weights that a hook computes before each run of its module and sets as an attribute: the module holds the result until
-// its next run replaces it, through backward and the optimizer's step.
+// Weights that a hook computes before each run of its module and sets as an attribute: the module holds the result
+// until its next run replaces it, through backward and the optimizer's step.
 //
 //   torch.nn.utils.weight_norm (the older one)   weight = weight_norm(weight_v, weight_g)
 //   torch.nn.utils.spectral_norm (the older one) weight = weight_orig / sigma
