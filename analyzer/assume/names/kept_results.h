@@ -18,10 +18,9 @@
 
 namespace onnx_mem::names {
 
-// The last node during which `id` is likely held for one of these reasons, or by a module (hook_weights.h; the number of
-// nodes then); -1 if for none. With `names_known` the names
-// of the code that it is handed to are known (source_names.h): what is wanted is who else keeps it. `guess`:
-// attention's weights may be handed back.
+// The last node during which `id` is likely held for one of these reasons, or by a module (hook_weights.h; the number
+// of nodes then); -1 if for none. With `names_known` the names of the code that it is handed to are known
+// (source_names.h): what is wanted is who else keeps it. `guess`: attention's weights may be handed back.
 int32_t KeptUntil(const FrameworkGraph& graph, const Calls& calls, TensorId id, bool names_known = false,
                   bool guess = true);
 
