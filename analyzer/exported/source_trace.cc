@@ -73,6 +73,16 @@ std::string_view InnermostLineOf(const AnyNode& node) {
   return {text.data(), text.size()};
 }
 
+size_t FindCall(std::string_view line, std::string_view name, size_t from) {
+  const std::string call = absl::StrCat(absl::string_view(name.data(), name.size()), "(");
+  for (size_t at = line.find(call, from); at != std::string_view::npos; at = line.find(call, at + 1)) {
+    const auto before = static_cast<unsigned char>(at == 0 ? ' ' : line[at - 1]);
+    const bool is_part = absl::ascii_isalnum(before) || before == '_';
+    if (!is_part && !line.substr(0, at).ends_with("self.")) return at;
+  }
+  return std::string_view::npos;
+}
+
 bool TraceHas(const FrameworkNode& node, std::string_view text) {
   return node.source_trace != nullptr && node.source_trace->find(text) != std::string::npos;
 }

@@ -56,6 +56,10 @@ inline void KeepSourceTrace(const AnyNode& from, AnyNode& to) {
 // The line that the innermost function of the trace stands on, without its indentation; "" where it is not known.
 std::string_view InnermostLineOf(const AnyNode& node);
 
+// Where `line`, from `from` on, calls a function of that very name, "split" of torch.split(x): not tensor_split(x), and
+// not self.split(x), a module or a method of the object. npos where it calls none.
+size_t FindCall(std::string_view line, std::string_view name, size_t from = 0);
+
 // Whether the trace of `node` contains `text`.
 bool TraceHas(const FrameworkNode& node, std::string_view text);
 

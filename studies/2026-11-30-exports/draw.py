@@ -36,10 +36,10 @@ BEFORE = earlier()
 
 def pool_of(name, month, rank, summary):
     """The pool that a free package belongs to, None where it is not walked."""
-    told = f"{name} {summary}".lower()
+    text = f"{name} {summary}".lower()
     if rank:
-        return "widely" if not summary.strip() or re.search(rf"(?<![a-z])({WORDS})(?![a-z])|torch", told) else None
-    if month < "2020-06" or "torch" not in told or BEFORE.has("|".join(BEFORE.TOOL), summary):
+        return "widely" if not summary.strip() or re.search(rf"(?<![a-z])({WORDS})(?![a-z])|torch", text) else None
+    if month < "2020-06" or "torch" not in text or BEFORE.has("|".join(BEFORE.TOOL), summary):
         return None
     return BEFORE.subject_of(summary)
 

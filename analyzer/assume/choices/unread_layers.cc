@@ -116,6 +116,7 @@ int64_t MostBytesOfUnreadLayers(const Lowered& lowered) {
 }
 
 int64_t MostBytesOfDeadBranches(const std::vector<std::string>& unread, bool training, const Lowered& lowered) {
+  if (unread.empty()) return 0;  // every question comes by
   const LargestResults largest(lowered.graph);
   std::set<std::string> layers;
   for (const std::string& parameter : unread) layers.emplace(SplitPath(parameter).first);

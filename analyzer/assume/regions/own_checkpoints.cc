@@ -6,8 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/assume/regions/grad_regions.h"
@@ -108,17 +106,7 @@ void FindReentrant(const std::vector<OwnGraph>& chain, bool ends_model, Lowered&
 
 // --- use_reentrant=False
 
-// checkpoint(f, x), torch.utils.checkpoint.checkpoint(f, x); not self.checkpoint(x), load_checkpoint(x).
-bool CallsCheckpoint(std::string_view line) {
-  constexpr std::string_view kCall = "checkpoint(";
-  for (size_t at = line.find(kCall); at != std::string_view::npos; at = line.find(kCall, at + 1)) {
-    const char before = at == 0 ? ' ' : line[at - 1];
-    const bool longer_name = absl::ascii_isalnum(static_cast<unsigned char>(before)) || before == '_';
-    const bool own_method = at >= 5 && line.substr(at - 5, 5) == "self.";
-    if (!longer_name && !own_method) return true;
-  }
-  return false;
-}
+constexpr std::string_view kCheckpoint = "checkpoint";  // of torch.utils.checkpoint
 
 class CheckpointLines {
  public:
@@ -143,9 +131,11 @@ class CheckpointLines {
   };
 
   void Read(const FrameworkNode& node, int32_t index) {
+    if (!TraceHas(node, kCheckpoint)) return Close();  // most are not worth reading
     const SourceLines& lines = traces_.Read(node);
-    const auto found = std::find_if(lines.begin(), lines.end(),
-                                    [](const auto& line) { return line != nullptr && CallsCheckpoint(line->text); });
+    const auto found = std::find_if(lines.begin(), lines.end(), [](const auto& line) {
+      return line != nullptr && FindCall(line->text, kCheckpoint) != std::string_view::npos;
+    });
     if (found == lines.end()) return Close();
     const auto depth = found - lines.begin();
     Open call{.line = found->get(),

@@ -1,7 +1,5 @@
 #include "analyzer/lower/draft/match.h"
 
-#include <cmath>
-
 #include "absl/strings/str_cat.h"
 #include "analyzer/exported/source_trace.h"
 
@@ -22,11 +20,6 @@ std::optional<double> ScalarOf(const FrameworkNode& node) {
   if (it == node.attributes.end()) return std::nullopt;
   const auto* value = std::get_if<double>(&it->second);
   return value ? std::optional<double>(*value) : std::nullopt;
-}
-
-bool IsScalarOp(const FrameworkNode& node, const OpLiteral& op, double scalar) {
-  const std::optional<double> value = node.op == op ? ScalarOf(node) : std::nullopt;
-  return value && std::abs(*value - scalar) <= 1e-3 * std::abs(scalar);
 }
 
 bool SameCall(const FrameworkNode& a, const FrameworkNode& b) {

@@ -26,9 +26,6 @@ TensorId OtherOperand(const AnyNode& node, TensorId one);
 // The Python number of add_scalar, mul_scalar ... ; nullopt for other operators.
 std::optional<double> ScalarOf(const FrameworkNode& node);
 
-// True if `id` is one of the scalar operators `op` by about `scalar`.
-bool IsScalarOp(const FrameworkNode& node, const OpLiteral& op, double scalar);
-
 // True if both ran in one module call and, where the file tells, in one call of a framework operator.
 bool SameCall(const FrameworkNode& a, const FrameworkNode& b);
 

@@ -4,9 +4,9 @@
 #include <array>
 #include <string_view>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
+#include "analyzer/exported/source_trace.h"
 #include "analyzer/graph/absl_view.h"
 #include "analyzer/ops/ops.h"
 
@@ -29,20 +29,11 @@ constexpr auto kArithmetic = std::to_array<ArithmeticRow>({
     {"div_scalar", '/', "div"},
 });
 
-bool IsNamePart(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-
-// Where `name(` stands in `text` as a function rather than as a module of the object; npos if nowhere or more than
-// once.
-size_t FindCall(std::string_view text, std::string_view name) {
-  size_t found = std::string_view::npos;
-  for (size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
-    const size_t end = at + name.size();
-    if ((at > 0 && IsNamePart(text[at - 1])) || end >= text.size() || text[end] != '(') continue;
-    if (at >= 5 && text.substr(at - 5, 5) == "self.") continue;
-    if (found != std::string_view::npos) return std::string_view::npos;
-    found = at;
-  }
-  return found;
+// Where `text` calls the function `name`; npos if nowhere or more than once.
+size_t FindOnlyCall(std::string_view text, std::string_view name) {
+  const size_t at = FindCall(text, name);
+  const bool again = at != std::string_view::npos && FindCall(text, name, at + 1) != std::string_view::npos;
+  return again ? std::string_view::npos : at;
 }
 
 // The arguments of the call whose bracket opens at `open`; nullopt if it does not close on the line.
@@ -57,8 +48,8 @@ std::optional<std::string_view> Arguments(std::string_view text, size_t open) {
 }
 
 std::optional<bool> ByFunction(std::string_view text, std::string_view function) {
-  if (FindCall(text, std::string(function) + "_") != std::string_view::npos) return true;
-  const size_t at = FindCall(text, function);
+  if (FindOnlyCall(text, std::string(function) + "_") != std::string_view::npos) return true;
+  const size_t at = FindOnlyCall(text, function);
   if (at == std::string_view::npos) return std::nullopt;
   const std::optional<std::string_view> arguments = Arguments(text, at + function.size());
   if (!arguments) return std::nullopt;
@@ -84,7 +75,7 @@ bool SourceInPlace::IsOnTheSameLine(const FrameworkNode& node, const FrameworkNo
 std::optional<bool> SourceInPlace::ReadsArithmetic(const FrameworkNode& node, const SourceLine& line, char sign,
                                                    std::string_view function) {
   const Statement& statement = line.statement;
-  if (FindCall(line.text, std::string(function) + "_") != std::string_view::npos) return true;
+  if (FindOnlyCall(line.text, std::string(function) + "_") != std::string_view::npos) return true;
   if (statement.kind == StatementKind::kAugmented && statement.augmented_op == sign) {
     const NodeIds& readers = draft_.readers(node.outputs[0]);
     const bool is_last = std::none_of(readers.begin(), readers.end(),
@@ -95,7 +86,8 @@ std::optional<bool> SourceInPlace::ReadsArithmetic(const FrameworkNode& node, co
     return !IsOnTheSameLine(node, draft_.node(maker));
   }
   if (statement.kind != StatementKind::kAssign && statement.kind != StatementKind::kReturn) return std::nullopt;
-  const bool spelled = absl::StrContains(line.text, sign) || FindCall(line.text, function) != std::string_view::npos;
+  const bool spelled =
+      absl::StrContains(line.text, sign) || FindOnlyCall(line.text, function) != std::string_view::npos;
   return spelled ? std::optional<bool>(false) : std::nullopt;
 }
 

@@ -19,9 +19,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/exported/source_trace.h"
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/operators/site.h"
 
@@ -113,29 +113,14 @@ bool IsOfOneAxis(const FrameworkNode& slice) {
          std::all_of(steps.begin(), steps.end(), [](int64_t step) { return step == 1; });
 }
 
-// The line of source that made the node: the last of its trace.
-std::string_view InnermostLine(const FrameworkNode& node) {
-  const std::string_view trace = *node.source_trace;
-  const size_t end = trace.find_last_not_of(" \n");
-  const size_t begin = trace.rfind('\n', end);
-  return begin == std::string_view::npos ? std::string_view() : trace.substr(begin + 1, end - begin);
-}
-
-// torch.split(x, 2), x.split(2): a function of that very name.
-bool CallsSplit(std::string_view line) {
-  const size_t at = line.find("split(");
-  if (at == std::string_view::npos || at == 0) return at == 0;
-  const auto before = static_cast<unsigned char>(line[at - 1]);
-  return !absl::ascii_isalnum(before) && before != '_';
-}
-
 // The slices of each call of split that a source line shows, by what they read and the trace of the line.
 std::vector<NodeIds> SplitsBySource(const Draft& draft) {
   std::map<std::pair<TensorId, std::string_view>, NodeIds> calls;
   for (NodeId id : draft.InOrder()) {
     const FrameworkNode& node = draft.node(id);
     if (node.source_trace == nullptr || !IsOfOneAxis(node)) continue;
-    if (CallsSplit(InnermostLine(node))) calls[{node.inputs[0], *node.source_trace}].push_back(id);
+    const bool splits = FindCall(InnermostLineOf(node), "split") != std::string_view::npos;
+    if (splits) calls[{node.inputs[0], *node.source_trace}].push_back(id);
   }
   std::vector<NodeIds> slices;
   for (auto& [key, call] : calls) slices.push_back(std::move(call));

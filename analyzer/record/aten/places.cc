@@ -139,7 +139,7 @@ static bool IsLeftOutOfCat(const AtenCall& c, TensorId id) {
 void All(AtenCall& c) { c.node.inputs = c.Tensors(0, "tensors"); }
 
 void Cat(AtenCall& c) {
-  c.node.inputs = c.Tensors(0, "tensors");
+  All(c);
   EraseIf(c.node.inputs, [&](TensorId id) { return IsLeftOutOfCat(c, id); });
   if (c.node.inputs.empty()) c.node.inputs = c.Tensors(0, "tensors");
   c.node.attributes["result_type"] = int64_t{1};

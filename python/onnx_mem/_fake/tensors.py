@@ -104,34 +104,29 @@ def on_fake_cuda(what: str, run: Callable[[], T], names_cpu: bool = False) -> T:
     Raises:
       Error: that of `run`; else code "cannot-measure", which says `what` does not run and how the first time failed.
     """
-    first = None
-    for default_device in (False, True):
-        with fake_cuda(default_device):
-            try:
-                return run()
-            except Error:
-                raise
-            except Exception as e:
-                first = first or e
+    made, first = _first_to_run(run, contextlib.nullcontext)
     if names_cpu and isinstance(first, FakeTensorDeviceMismatchError):
-        return _with_cpu_for_gpu(what, run)
-    raise Error(f"{what} does not run on tensors without data: {said(first)}", "cannot-measure") from first
+        made, first = _first_to_run(run, functools.partial(CpuIsTheGpu, DEVICE))
+        if first is None:
+            warnings.warn(SAID_OF_DEVICE, stacklevel=2)
+    if first is not None:
+        raise Error(f"{what} does not run on tensors without data: {said(first)}", "cannot-measure") from first
+    return made
 
 
-def _with_cpu_for_gpu(what: str, run: Callable[[], T]) -> T:
+def _first_to_run(run: Callable[[], T], beside: Callable[[], contextlib.AbstractContextManager[Any]]) -> Any:
+    """What `run()` gives and None, or None and how its first time failed: inside fake_cuda() and `beside()`, then with
+    the GPU as the default device."""
     first = None
     for default_device in (False, True):
-        with fake_cuda(default_device), CpuIsTheGpu(DEVICE):
+        with fake_cuda(default_device), beside():
             try:
-                made = run()
+                return run(), None
             except Error:
                 raise
             except Exception as e:
                 first = first or e
-                continue
-        warnings.warn(SAID_OF_DEVICE, stacklevel=3)
-        return made
-    raise Error(f"{what} does not run on tensors without data: {said(first)}", "cannot-measure") from first
+    return None, first
 
 
 class _Stream:

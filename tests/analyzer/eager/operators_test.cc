@@ -658,7 +658,7 @@ TEST(KernelTakesTest, OfScatteringByAMask) {
 }
 
 // bitsandbytes: few rows are multiplied by what reads the packed weight, since 0.50.0; with scales that are packed too,
-// versions before let go of them when the weight is there.
+// versions before free them when the weight is there.
 TEST(PackedLinearTest, UnpacksByVersion) {
   const auto forward = [](int64_t rows, bool grad, int64_t unpacks) {
     OperatorRun run;
