@@ -155,8 +155,16 @@ bool SourceFrames::IteratesOverTensor(const SourceFrame& frame, const SourceRun&
                      });
 }
 
-// As many units as the line has places: one round. More are rounds of a loop if they repeat; else the line calls a
-// function whose body is not shown.
+// Whether the units of the run repeat after `period` of them; the last round may be cut short.
+bool SourceFrames::Repeats(const SourceFrame& frame, const SourceRun& run, size_t period) const {
+  for (size_t i = run.first + period; i <= run.last; ++i) {
+    if (Signature(frame.units[i]) != Signature(frame.units[i - period])) return false;
+  }
+  return true;
+}
+
+// As many units as the line has places: one round. More are rounds of a loop if they repeat, the last perhaps without
+// what an exporter took away (one of two activations in a row); else the line calls a function whose body is not shown.
 size_t SourceFrames::UnitsARound(const SourceFrame& frame, const SourceRun& run) const {
   if (IsContainersLoop(*run.line)) return 1;
   if (IteratesOverTensor(frame, run)) return 0;
@@ -164,12 +172,7 @@ size_t SourceFrames::UnitsARound(const SourceFrame& frame, const SourceRun& run)
   const auto places = static_cast<size_t>(run.line->statement.places);
   if (count <= places) return count;
   for (size_t period = 1; period <= places; ++period) {
-    if (count % period != 0) continue;
-    bool repeats = true;
-    for (size_t i = run.first + period; i <= run.last && repeats; ++i) {
-      repeats = Signature(frame.units[i]) == Signature(frame.units[i - period]);
-    }
-    if (repeats) return period;
+    if ((count % period == 0 || period == places) && Repeats(frame, run, period)) return period;
   }
   return 0;
 }

@@ -57,6 +57,7 @@ class SourceFrames {
   bool MayBeSeveralCalls(int32_t call) const;
   void FindRuns(SourceFrame& frame) const;
   bool IteratesOverTensor(const SourceFrame& frame, const SourceRun& run) const;
+  bool Repeats(const SourceFrame& frame, const SourceRun& run, size_t period) const;
   size_t UnitsARound(const SourceFrame& frame, const SourceRun& run) const;
   size_t Signature(const SourceUnit& unit) const;
 

@@ -7,6 +7,20 @@
 #include "analyzer/assume/names/contains.h"
 
 namespace onnx_mem::names {
+namespace {
+
+// Whether `part` may be a line of the statement that begins on `start`: no line in between begins another one.
+bool IsPartOf(const SourceFrame& frame, const SourceLine* part, const SourceLine& start) {
+  const bool is_part = part != nullptr && part->statement.kind == StatementKind::kUnknown && part->file == start.file &&
+                       part->line > start.line;
+  return is_part && std::none_of(frame.runs.begin(), frame.runs.end(), [&](const SourceRun& run) {
+           const SourceLine* line = run.line;
+           return line != nullptr && line->statement.kind != StatementKind::kUnknown && line->file == start.file &&
+                  line->line > start.line && line->line < part->line;
+         });
+}
+
+}  // namespace
 
 // The frame in whose code the value is handed around: the innermost that encloses its maker and all its readers.
 const SourceFrame* SourceNames::HomeOf(TensorId id) const {
@@ -75,10 +89,11 @@ std::optional<int32_t> SourceNames::EndOfRound(const SourceFrame& frame, size_t 
   if (at.units_a_round > 0 && at.first + at.units_a_round - 1 < at.last) {
     return frame.units[at.first + at.units_a_round - 1].end;
   }
-  // x = torch.cat([ and more lines: the name is bound when the last of them is done.
+  // x = torch.cat([ and more lines: the name is bound when the last of them is done. Where they ran before, this is the
+  // call around them, x = F.relu( and more lines.
   const bool continues = !at.line->statement.whole && run + 1 < frame.runs.size() &&
-                         frame.runs[run + 1].line != nullptr &&
-                         frame.runs[run + 1].line->statement.kind == StatementKind::kUnknown;
+                         IsPartOf(frame, frame.runs[run + 1].line, *at.line) &&
+                         (run == 0 || !IsPartOf(frame, frame.runs[run - 1].line, *at.line));
   return frame.units[continues ? frame.runs[run + 1].last : at.last].end;
 }
 

@@ -51,12 +51,14 @@ class LoweredProgram {
     graph_.nodes[graph_.tensors[id].producer].attributes[std::string(name)] = std::move(value);
   }
 
-  // Gives the node that made `id` source lines, one for the model's forward and one for each of its calls; equal texts
-  // are one line.
-  void OnLines(TensorId id, const std::vector<std::string>& texts) {
+  // Gives the node that made `id` source lines, one for the model's forward, of the number `line`, and one for each of
+  // its calls; equal texts of one number are one line.
+  void OnLines(TensorId id, const std::vector<std::string>& texts, int line = 1) {
     std::string trace;
-    for (const std::string& text : texts)
-      absl::StrAppend(&trace, "File \"net.py\", line 1, in forward\n    ", text, "\n");
+    for (const std::string& text : texts) {
+      absl::StrAppend(&trace, "File \"net.py\", line ", line, ", in forward\n    ", text, "\n");
+      line = 1;
+    }
     graph_.nodes[graph_.tensors[id].producer].source_trace = std::make_shared<const std::string>(trace);
   }
   const FrameworkGraph& graph() const { return graph_; }

@@ -19,15 +19,15 @@ namespace {
 class TracedCode : public LoweredProgram {
  public:
   // An operator in the code itself.
-  TensorId Op(std::string_view op, TensorIds inputs, const std::string& line) {
+  TensorId Op(std::string_view op, TensorIds inputs, const std::string& line, int number = 1) {
     const TensorId id = Run(op, std::move(inputs));
-    OnLines(id, {line});
+    OnLines(id, {line}, number);
     return id;
   }
   // A module with one operator.
-  TensorId Call(std::string_view module, TensorIds inputs, const std::string& line) {
+  TensorId Call(std::string_view module, TensorIds inputs, const std::string& line, int number = 1) {
     const TensorId id = Run("conv", std::move(inputs), module);
-    OnLines(id, {line, "return F.conv2d("});
+    OnLines(id, {line, "return F.conv2d("}, number);
     return id;
   }
   std::optional<int32_t> HeldUntil(TensorId id) const {
@@ -88,6 +88,48 @@ TEST(SourceNames, RoundsOfALoopOnOneLine) {
   p.Call("head", {d}, "return self.head(x)");                          // 4
   EXPECT_EQ(p.HeldUntil(a), 1) << "the first round assigns x anew";
   EXPECT_EQ(p.HeldUntil(b), -1);
+}
+
+// The exporter made one of two activations in a row: the last round of the loop has none.
+TEST(SourceNames, TheLastRoundOfALoopMayBeCutShort) {
+  TracedCode p;
+  const auto run = [&](std::string_view op, TensorIds inputs, const std::string& line, std::string_view calls) {
+    const TensorId id = p.Run(op, std::move(inputs), calls);
+    std::vector<std::string> lines = {"return self.block(x)", line};
+    if (op == "linear") lines.emplace_back("return F.linear(");
+    p.OnLines(id, lines);
+    return id;
+  };
+  const std::string loop = "h = F.relu(self.back(h) + h)";
+  const TensorId h = run("relu", {p.input()}, "h = F.relu(x)", "block");  // 0
+  const TensorId a = run("linear", {h}, loop, "block > block.back");      // 1
+  const TensorId b = run("add", {a, h}, loop, "block");                   // 2
+  const TensorId c = run("relu", {b}, loop, "block");                     // 3
+  const TensorId d = run("linear", {c}, loop, "block > block.back");      // 4
+  run("add", {d, c}, loop, "block");                                      // 5
+  EXPECT_EQ(p.HeldUntil(h), 3) << "the first round assigns h anew";
+}
+
+// Python runs what stands inside of a call first: the line that begins the statement is the last that runs.
+TEST(SourceNames, AStatementOfSeveralLinesIsDoneWithItsOutermostCall) {
+  TracedCode p;
+  const TensorId a = p.Op("relu", {p.input()}, "x = F.relu(y)", 10);             // 0
+  const TensorId b = p.Call("conv1", {a}, "self.conv1(x)", 12);                  // 1
+  const TensorId c = p.Op("relu", {b}, "x = F.relu(", 11);                       // 2
+  const TensorId d = p.Call("up", {c}, "torch.cat([self.up(x), skip], 1)", 21);  // 3
+  const TensorId e = p.Op("relu", {d}, "z = F.relu(", 20);                       // 4
+  p.Call("head", {e}, "return self.head(z)", 30);                                // 5
+  EXPECT_EQ(p.HeldUntil(a), 2) << "line 21 is of the statement that begins on line 20";
+}
+
+TEST(SourceNames, AStatementOfSeveralLinesIsDoneWithItsLastLine) {
+  TracedCode p;
+  const TensorId a = p.Op("relu", {p.input()}, "x = F.relu(y)", 10);            // 0
+  const TensorId b = p.Call("conv1", {a}, "x = torch.add(self.conv1(x),", 11);  // 1
+  const TensorId c = p.Call("conv2", {p.input()}, "self.conv2(y))", 12);        // 2
+  const TensorId d = p.Op("add", {b, c}, "z = b + c", 20);                      // 3
+  p.Call("head", {d}, "return self.head(z)", 30);                               // 4
+  EXPECT_EQ(p.HeldUntil(a), 2);
 }
 
 TEST(SourceNames, NamesOfSeveralResults) {
