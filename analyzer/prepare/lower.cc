@@ -123,12 +123,25 @@ int64_t ComputedBytes(const ProgramSignature& signature, const Lowered& lowered)
   return bytes;
 }
 
+// Stored tensors that the program's signature lists are on the device with the module, also where operators read their
+// shapes alone (torch.randn_like of a parameter), or nothing of them.
+void SettleListed(const ProgramSignature& signature, Lowered& lowered) {
+  for (TensorId id : lowered.graph.initializers) {
+    const Tensor& tensor = lowered.graph.tensors[id];
+    const SignatureEntry* entry = signature.FindTarget(tensor.name);
+    if (entry == nullptr || entry->kind == SignatureKind::kConstant || lowered.kinds[id] != TensorKind::kHost) continue;
+    const bool is_parameter = entry->kind == SignatureKind::kParameter && IsFloating(tensor.dtype);
+    lowered.kinds[id] = is_parameter ? TensorKind::kParameter : TensorKind::kBuffer;
+  }
+}
+
 // The draft becomes the graph, and takes along what was found out of its tensors.
 void FinishGraph(Lowering& lowering, Lowered& lowered) {
   const ProgramSignature& signature = lowering.source.signature;
   Draft::Finished finished = std::move(lowering.draft).Finish();
   lowered.graph = std::move(finished.graph);
   lowered.kinds = std::move(finished.kinds);
+  SettleListed(signature, lowered);
   NameParameters(signature, lowered.kinds, lowered.graph);
   lowered.frozen = std::move(lowering.frozen);
   lowered.hidden_buffer_bytes = lowering.hidden_buffer_bytes;

@@ -78,6 +78,24 @@ TEST(StoredKinds, TheSignatureTellsParametersFromBuffers) {
   EXPECT_TRUE(Has(DumpLowered(*lowered), "buffer scale"));
 }
 
+// mean + exp(spread) * torch.randn_like(spread): the exporter computes exp(spread), and of the parameter itself the
+// shape is left.
+TEST(StoredKinds, AParameterOfWhichOnlyTheShapeIsReadIsInMemory) {
+  Graph graph = ParseGraph(R"(
+    input x float32 2x3
+    weight spread float32 2x3
+    weight exp float32 2x3
+    /Noise = RandomNormalLike(spread) -> noise float32 2x3
+    /Mul = Mul(exp, noise) -> a float32 2x3
+    /Add = Add(x, a) -> y float32 2x3
+    output y
+  )");
+  graph.signature = ProgramSignature::Parse("# inputs\np_spread: PARAMETER target='spread'\n");
+  const absl::StatusOr<Lowered> lowered = Lower(graph, onnx_mem::Run());
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  EXPECT_TRUE(Has(DumpLowered(*lowered), "parameter spread")) << DumpLowered(*lowered);
+}
+
 // The scale of an unoptimised attention: made of shapes, in the type of the queries.
 TEST(StoredKinds, TheTypeOperandOfCastLikeGivesNoContents) {
   const std::string text = LowerText(R"(
