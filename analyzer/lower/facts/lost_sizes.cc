@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <set>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
@@ -49,10 +48,16 @@ std::string_view OwnerOf(std::string_view module) {
   return at == 0 ? std::string_view() : module.substr(0, at - 1);
 }
 
+// Of the parameters that a module owns directly, bytes.
+struct OwnSizes {
+  int64_t most = 0;
+  int64_t all = 0;
+};
+
 // What is known of the sizes of a model's parameters.
 struct KnownSizes {
   std::map<std::string, int64_t> alike, of_slot, of_name;  // the largest, bytes
-  std::set<std::string, std::less<>> modules;              // that own one directly
+  std::map<std::string, OwnSizes, std::less<>> of_module;  // those that own one directly
   int64_t most_of_vector = 0;
   int64_t most_folded = 0;      // of what the exporter can have computed on, and thrown away
   int64_t most_on_the_way = 0;  // of what it made there before what it stored
@@ -62,7 +67,9 @@ struct KnownSizes {
   void Add(std::string_view target, const Tensor& tensor) {
     const int64_t bytes = NumBytes(tensor.shape, tensor.dtype).value_or(0);
     const auto [module, last] = SplitPath(target);
-    modules.emplace(module);
+    OwnSizes& own = of_module[std::string(module)];
+    Raise(own.most, bytes);
+    own.all += bytes;
     Raise(alike[WithoutNumbers(target)], bytes);
     Raise(of_slot[SlotOf(target)], bytes);
     Raise(of_name[std::string(last)], bytes);
@@ -195,6 +202,13 @@ const ComputedOfModule* ComputedAround(const ComputedOfModules& computed, std::s
   return around == computed.end() || around->second.weight_bytes == 0 ? nullptr : &around->second;
 }
 
+// Whether the module runs with other parameters and reads nothing that was computed: those that the file has not may be
+// read in another mode, as the spread of a weight (mean + spread * noise) that evaluation leaves out.
+bool IsOfOtherMode(const KnownSizes& sizes, const ComputedOfModules& computed, std::string_view module) {
+  const auto runs = computed.find(OwnerOf(module));
+  return sizes.of_module.contains(module) && runs != computed.end() && runs->second.most_bytes == 0;
+}
+
 // By its own name and those of others, and by what was computed around it.
 MostOfLost MostOfOne(const KnownSizes& sizes, const ComputedOfModules& computed, const std::string& target) {
   const auto [module, last] = SplitPath(target);
@@ -206,10 +220,12 @@ MostOfLost MostOfOne(const KnownSizes& sizes, const ComputedOfModules& computed,
   // A layer of which nothing is left may never run. One that has another parameter in the file runs, and what a
   // module holds by a name of its own is no layer's weight: folded, or as small.
   MostOfLost most{.bytes = namesake};
-  if (namesake == 0 || sizes.modules.contains(module)) {
+  const auto own = sizes.of_module.find(module);
+  if (namesake == 0 || own != sizes.of_module.end()) {
     most.bytes = at_most(sizes.most_folded);
     most.on_the_way_bytes = at_most(sizes.most_on_the_way) - most.bytes;
   }
+  if (namesake == 0 && IsOfOtherMode(sizes, computed, module)) most = {.bytes = std::max(most.bytes, own->second.most)};
   if (around != nullptr) most.bytes = std::min(most.bytes, around->most_bytes);
   return most;
 }
@@ -217,7 +233,7 @@ MostOfLost MostOfOne(const KnownSizes& sizes, const ComputedOfModules& computed,
 // The weight of a module of which nothing else is left: a layer that never runs, or a table whose rows were picked.
 bool MayBeTable(const KnownSizes& sizes, const ComputedOfModules& computed, const std::string& target) {
   const auto [module, last] = SplitPath(target);
-  return last == "weight" && BytesByName(sizes, target) == 0 && !sizes.modules.contains(module) &&
+  return last == "weight" && BytesByName(sizes, target) == 0 && !sizes.of_module.contains(module) &&
          !computed.contains(OwnerOf(module)) && ComputedAround(computed, module) == nullptr;
 }
 
@@ -246,7 +262,7 @@ int64_t ChannelsOf(const Graph& graph, const Node& node) {
 }
 
 MostOfLost MostBytesOf(const Graph& graph, const std::vector<std::string>& unknown, const ShownParameters& shown) {
-  const KnownSizes sizes = SizesOfKnown(graph, shown);
+  KnownSizes sizes = SizesOfKnown(graph, shown);
   ComputedOfModules computed = FindComputed(graph, shown);
   const PickedRows picked = FindPickedRows(graph);
   const auto is_table = [&](const std::string& target) { return MayBeTable(sizes, computed, target); };
@@ -266,6 +282,12 @@ MostOfLost MostBytesOf(const Graph& graph, const std::vector<std::string>& unkno
       owner->second.weight_bytes -= counted;
       one.bytes -= counted;
       if (counted > 0) one.on_the_way_bytes = 0;
+    }
+    // Together those of another mode take no more than those of this one.
+    const auto own = sizes.of_module.find(SplitPath(target).first);
+    if (own != sizes.of_module.end() && IsOfOtherMode(sizes, computed, own->first)) {
+      one.bytes = std::min(one.bytes, own->second.all);
+      own->second.all -= one.bytes;
     }
     most.bytes += one.bytes;
     most.on_the_way_bytes += one.on_the_way_bytes;

@@ -145,6 +145,12 @@ TEST(LostTensors, AVectorIsNoLongerThanTheLongestDimension) {
 }
 
 // weight * mask is what the layer reads, and what is counted for the parameter.
+// mean + spread * noise in training, mean in evaluation: as large as what is read of the module.
+TEST(LostTensors, WhatAnotherModeReadsIsAsLargeAsWhatThisOneReads) {
+  const std::vector<Stored> stored = {{"fc.mean", {256, 128}, "MatMul", "aten.linear.default", "p_shown", "fc"}};
+  EXPECT_EQ(MostBytesBeside(stored, {"fc.spread", "fc.noise"}, {"fc.mean"}), 256 * 128 * 4) << "both together";
+}
+
 TEST(LostTensors, WhatStandsForALayersWeightIsCountedForIt) {
   const Stored masked = {"val_9", {16, 64}, "MatMul", "aten.linear.default", "mul_3", "net.0"};
   EXPECT_EQ(MostBytesBeside({masked}, {"net.0.weight"}), 0);
