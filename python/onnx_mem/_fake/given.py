@@ -18,9 +18,9 @@ SAID_OF_VALUES = ("forward reads values of its inputs: the record is that of the
                   "over at other batches")
 
 
-def first_given(run: Callable[[Given], T]) -> tuple[T, Given]:
-    """What `run` gives where it needs least of the example: sizes alone; integers and masks with their values; these,
-    and inputs of a multiple of the batch.
+def first_given(run: Callable[[Given], T], masks: bool = False) -> tuple[T, Given]:
+    """What `run` gives where it needs least: sizes alone; the masks that the model holds, where it has some (`masks`);
+    integers and masks of the example with their values; these, and inputs of a multiple of the batch.
 
     Raises what `run` does: of sizes where it needs no value of a tensor, else of values."""
     try:
@@ -28,14 +28,15 @@ def first_given(run: Callable[[Given], T]) -> tuple[T, Given]:
     except Error as e:
         if not _asks_for_values(e):
             raise
-    values, both = Given(values=True), Given(values=True, multiples=True)
-    try:
-        return run(values), values
-    except Error as of_values:
+    of_model = [Given(masks=True)] if masks else []
+    values, both = Given(masks=masks, values=True), Given(masks=masks, values=True, multiples=True)
+    errors = {}
+    for given in [*of_model, values, both]:
         try:
-            return run(both), both
-        except Error:
-            raise of_values from of_values.__cause__
+            return run(given), given
+        except Error as e:
+            errors[given] = e
+    raise errors[values] from errors[values].__cause__
 
 
 def _asks_for_values(error: BaseException | None) -> bool:

@@ -19,11 +19,12 @@ from torch.utils._pytree import tree_leaves, tree_map
 aten = torch.ops.aten
 _FACTORIES = {aten.arange.default, aten.arange.start, aten.arange.start_step, aten.linspace.default, aten.eye.default,
               aten.full.default, aten.ones.default, aten.zeros.default, aten.scalar_tensor.default}
-_LIFTS = {aten.lift_fresh.default, aten.lift_fresh_copy.default}      # torch.tensor([2, 2])
+_LIFTS = {aten.lift_fresh.default, aten.lift_fresh_copy.default}      # torch.tensor([2, 2]), torch.tensor(0.5)
 # Row-major whatever their first argument is, as SoftMax.cpp and LossCTC.cu have it: a tensor without data would get the
 # strides of the gradient, or has no kernel. The type that each gives.
 _DENSE = {aten._ctc_loss_backward.Tensor: lambda args: args[1].dtype,
           aten._log_softmax_backward_data.default: lambda args: args[3]}
+_WRITTEN_OVER = -1                      # no version of a tensor
 _MOST = 1 << 20                         # elements of a tensor whose values are worked out: positions, no masks
 
 
@@ -79,7 +80,7 @@ def _worked_out(func: Any, args: Any, kwargs: dict[str, Any]) -> torch.Tensor | 
     if func._schema.is_mutable:
         return None
     if func in _LIFTS and isinstance(args[0], torch.Tensor) and not isinstance(args[0], FakeTensor):
-        return args[0].clone() if args[0].device.type == "cpu" and not args[0].is_floating_point() else None
+        return args[0].clone() if args[0].device.type == "cpu" else None
     value = _on_host(func, args, kwargs)
     return _certain(func, args) if value is None else value
 
@@ -107,7 +108,13 @@ def _on_host(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
 
 
 def _write(func: Any, args: Any, kwargs: dict[str, Any]) -> None:
-    """Known values that an operator in place leaves known: it writes into its first argument alone."""
+    """Known values that an operator in place leaves known: it writes into its first argument alone. Those of a list
+    (torch._foreach_add_) are known no longer: autograd does not count that such tensors without data are written."""
+    if args and isinstance(args[0], (list, tuple)):
+        for of in (getattr(t, "_onnx_mem_known", None) for t in args[0]):
+            if of is not None:
+                of.version[0] = _WRITTEN_OVER
+        return
     writes = [a.name for a in func._schema.arguments if a.alias_info is not None and a.alias_info.is_write]
     of = getattr(args[0], "_onnx_mem_known", None) if args else None
     if writes != [func._schema.arguments[0].name] or of is None or known(args[0]) is None:

@@ -9,16 +9,19 @@ from torch.utils._pytree import tree_leaves
 
 from .numbers import DrawnNumber
 
-_OF_VALUES = ("that follows from weights, activations or floating inputs; leave out what needs it, often labels, or "
-              "measure the parts that do not: onnx_mem.measure(model.backbone, x)")
+_LEAVE_OUT = ("leave out what needs it, often labels, or measure the parts that do not: "
+              "onnx_mem.measure(model.backbone, x)")
+_OF_VALUES = f"that follows from weights, activations or floating inputs; {_LEAVE_OUT}"
+_OF_SHAPES = ("a shape depends on data, as the count of what a mask chooses does; b = torch.where(mask, a, b) has the "
+              f"shape of b where b[mask] = a counts; else {_LEAVE_OUT}")
 _HINTS = {"DataDependentOutputException": "a value of a tensor is read (item, int, bool or a branch on it) "
                                           + _OF_VALUES,
-          "DynamicOutputShapeException": "a shape depends on data"}
+          "DynamicOutputShapeException": _OF_SHAPES}
 # What the framework says where it does not know tensors without data -> what that means here.
 _MEANS = {"HigherOrderOperator (\\w+)": "{} is one operator over functions of Python, which no line of a record holds",
           "\\.(numpy)\\(\\) is not supported": "code outside of torch ({}, a matcher) reads a value " + _OF_VALUES,
           "Tensor subclass (\\w+)": "forward makes a {}; tensor subclasses are not recorded",
-          "self.shape_env must not be (None)": "a shape depends on data"}
+          "self.shape_env must not be (None)": _OF_SHAPES}
 
 
 def _operator_of(error: BaseException) -> tuple[str | None, bool]:

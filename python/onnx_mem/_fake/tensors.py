@@ -77,6 +77,8 @@ def fake_cuda(default_device: bool = False) -> Iterator[None]:
         # transformers asks no fake tensor for its values: it would keep masks that a running model leaves out.
         if hasattr(asking := sys.modules.get("transformers.utils.import_utils"), "is_fake_tensor"):
             patch(stack, asking, "is_fake_tensor", lambda x: isinstance(x, FakeTensor) and known(x) is None)
+        # Code that chooses by the module of an argument's class finds the one that it finds in a run.
+        patch(stack, FakeTensor, "__module__", torch.Tensor.__module__)
         # Optimizers and clip_grad_norm_ take their foreach forms, as on a GPU.
         for module in map(importlib.import_module, ("torch.optim.optimizer", "torch.utils._foreach_utils")):
             patch(stack, module, "_foreach_supported_types", [*module._foreach_supported_types, FakeTensor])
@@ -246,13 +248,14 @@ def refuse_what_is_strange(kinds: Any) -> None:
             raise CannotRecord(f"forward makes a {kind.__module__}.{kind.__name__}; tensor subclasses are not recorded")
 
 
-def weightless(model: torch.nn.Module, device: str = DEVICE, dtype: torch.dtype | None = None) -> torch.nn.Module:
+def weightless(model: torch.nn.Module, device: str = DEVICE, dtype: torch.dtype | None = None,
+               given: Given | None = None) -> torch.nn.Module:
     """A copy of `model` whose parameters, buffers and plain tensor attributes are fake ones on `device`.
 
     Shared tensors stay shared, and so do the storages of tensors that are views of another one. No data is read. Call
     it inside fake_cuda() or another fake mode. A model that is fake there already is returned as it is.
 
-    dtype: of floating parameters and buffers, as by model.to(dtype)."""
+    dtype: of floating parameters and buffers, as by model.to(dtype). given: of masks, the values."""
     if dtype is None and any(isinstance(t, FakeTensor) and t.device.type == device for t in model.parameters()):
         return model
     memo: dict[int, object] = {}
@@ -265,15 +268,42 @@ def weightless(model: torch.nn.Module, device: str = DEVICE, dtype: torch.dtype 
     tensors = [part for t in [*model.parameters(), *model.buffers()] for _, part in parts_of(t)]
     tensors += held_by_packed(model)
     for m in model.modules():
-        own = {k: v for k, v in m.__dict__.items() if k not in ("_parameters", "_buffers", "_modules")}
-        tensors += [t for t in tree_leaves(own) if isinstance(t, torch.Tensor)]
-        memo.update({id(x): x for x in tree_leaves(own) if isinstance(x, _NOT_COPIED)})
+        own = tree_leaves(_attributes_of(m))
+        tensors += [t for t in own if isinstance(t, torch.Tensor)]
+        memo.update({id(x): x for x in own if isinstance(x, _NOT_COPIED)})
     moved = {id(t) for t in [*model.parameters(), *model.buffers()] if dtype is not None and t.is_floating_point()}
     memo.update(without_data(tensors, device, dtype, moved))
+    for t in filter(_is_mask, tensors if given is not None and given.masks else ()):
+        tell_example(memo[id(t)], t)
     pack(model, memo)
     memo.update({id(t): wrapped_again(t, memo) for t in wrapped.values()})
     memo["keep"] = tensors                     # deepcopy keys by id: the originals must outlive it
     return copy.deepcopy(model, memo)
+
+
+def _attributes_of(module: torch.nn.Module) -> dict[str, Any]:
+    return {k: v for k, v in module.__dict__.items() if k not in ("_parameters", "_buffers", "_modules")}
+
+
+def replace_kept(model: torch.nn.Module, other: dict[int, torch.Tensor]) -> None:
+    """Where modules keep one of these tensors, by id, as an attribute or in a list or dict that is one, they get the
+    other one for it: an input of the call before is that of this call, as in a loop that gives the same each time."""
+    for own in map(vars, model.modules() if other else ()):
+        for of in (own, *(v for v in own.values() if type(v) in (list, dict))):
+            for key, t in list(of.items() if isinstance(of, dict) else enumerate(of)):
+                if isinstance(t, torch.Tensor) and id(t) in other:
+                    of[key] = other[id(t)]
+
+
+def _is_mask(t: torch.Tensor) -> bool:
+    """Whether it says of several places which are meant. A single one is a state, which a step may set."""
+    return t.dtype is torch.bool and t.numel() > 1
+
+
+def holds_masks(model: torch.nn.Module) -> bool:
+    """Whether the model has masks of its own."""
+    held = [*model.buffers(), *(t for m in model.modules() for t in tree_leaves(_attributes_of(m)))]
+    return any(isinstance(t, torch.Tensor) and _is_mask(t) for t in held)
 
 
 def without_data(tensors: list[torch.Tensor], device: str = DEVICE, dtype: torch.dtype | None = None,
@@ -307,10 +337,12 @@ def without_data(tensors: list[torch.Tensor], device: str = DEVICE, dtype: torch
 class Given:
     """What else than sizes the example inputs give.
 
+    masks: so do those of the model, booleans, have theirs.
     values: integers and booleans have the values of the example, over and over where there are more of them.
     multiples: a batch dimension of a multiple of the batch follows it: the patches of all images, one after another."""
     values: bool = False
     multiples: bool = False
+    masks: bool = False
 
     def follows(self, size: int, batch: int) -> bool:
         """Whether a dimension of this size grows with the batch."""

@@ -8,6 +8,7 @@ import collections
 import contextlib
 import heapq
 import sys
+import traceback
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -442,6 +443,11 @@ def graph_nodes(root: Any) -> list[Any]:
         seen.append(n)
         todo += [m for m, _ in n.next_functions]
     return seen
+
+
+def is_of_backward(error: BaseException) -> bool:
+    """Whether it was raised in a backward that an Engine ran."""
+    return any(frame.f_code is Engine.backward.__code__ for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
 def _holders(n: Any) -> list[_Holder]:

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import torch
 import torch.nn.functional as F
+from torch._subclasses.fake_tensor import DynamicOutputShapeException
 from torch.utils._pytree import tree_leaves, tree_map
 
 from .._examples import examples
@@ -16,10 +17,19 @@ from .._fake.given import SAID_OF_REPEATED, first_given
 from .._fake.inputs import input_names
 from .._fake.packed import beside_packed
 from .._fake.precision import autocast, checked, converted, type_of
-from .._fake.tensors import Given, batch_of, keeps_nothing, on_fake_cuda, refuse_what_is_not_plain, resized, weightless
+from .._fake.tensors import (
+    Given,
+    batch_of,
+    holds_masks,
+    keeps_nothing,
+    on_fake_cuda,
+    refuse_what_is_not_plain,
+    resized,
+    weightless,
+)
 from .._types import BatchDim, GivenPlan, Input, Loss, Module, Precision
 from ..errors import Error, reported
-from .engine import Engine
+from .engine import Engine, is_of_backward
 from .measured import Measured
 from .own_step import measured_step
 from .storages import StorageTracker
@@ -113,10 +123,16 @@ def measure(model: Module | None = None, args: object = (), *rest: object,
     def run(given: Given) -> Measured:
         def inputs() -> Any:
             return resized((args, kwargs), was, batch or was, batch_dim, names, given=given)
-        with _planned(weightless(model, dtype=type_of(precision)), plan) as made:
+        with _planned(weightless(model, dtype=type_of(precision), given=given), plan) as made:
             return run_step(made, inputs, batch or was, optimizer, training, loss, vocabulary, precision=precision,
                             accumulate=accumulate, loop=loop)
-    measured, given = first_given(lambda given: on_fake_cuda("the model", lambda: run(given)))
+    try:
+        measured, given = first_given(lambda given: on_fake_cuda("the model", lambda: run(given)), holds_masks(model))
+    except Error as e:
+        if not isinstance(e.__cause__, DynamicOutputShapeException) or not is_of_backward(e.__cause__):
+            raise
+        raise Error(f"{e}; in backward alone, which a record does not run: onnx_mem.analyze(model, x) answers",
+                    e.code) from e.__cause__
     if given.values and measured.batch != was:
         warnings.warn(SAID_OF_REPEATED, stacklevel=3)
     return measured

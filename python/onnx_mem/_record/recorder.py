@@ -26,8 +26,10 @@ from .._fake.tensors import (
     Given,
     batch_of,
     fake_cuda,
+    holds_masks,
     keeps_nothing,
     refuse_what_is_not_plain,
+    replace_kept,
     resized,
     weightless,
 )
@@ -105,7 +107,7 @@ def record(model: Module | None = None, args: object = (), *rest: object,
             return _with_a_device(model, args, kwargs, runs, modes, precisions)
         return _first_that_fits(of_grid, _grids(dims.length) if dims is not None else ())
     with chance.left_as_they_were(), _older_objects_aside(), compiled_calls() as compiled:
-        (made, why), given = first_given(recorded)
+        (made, why), given = first_given(recorded, holds_masks(model))
     if given.values:
         notes.append(SAID_OF_VALUES)
     if compiled and not notes:
@@ -227,7 +229,7 @@ def _record(model: torch.nn.Module, args: Any, kwargs: dict[str, Any], runs: Any
         x = converted((args, kwargs), precision)
         with fake_cuda(default_device):
             try:
-                fake = weightless(model, dtype=type_of(precision))
+                fake = weightless(model, dtype=type_of(precision), given=runs.given)
             except Exception as e:
                 raise CannotRecord(f"the model cannot be copied: {type(e).__name__}: {e}") from e
             was = {m: m.training for m in fake.modules()}
@@ -251,11 +253,14 @@ def _programs(model: torch.nn.Module, inputs: Any, runs: Any, mode: str,
     """The program of any batch, by None, and where that is another one the program of batch 1; the first and the last
     batch that they hold for."""
     model.train(mode == "train")
+    before_it: list[torch.Tensor] = []
 
     def run(n: Any, length: Any, watch: Any, last: bool = False) -> Any:
         at = f", {runs.free.name} {length}" if length else ""
         _progress.step(f"{mode} {precision or ''}".rstrip() + f", batch {n}{at}")
         x, kw = runs.inputs(inputs, n, length)
+        replace_kept(model, dict(zip(map(id, before_it), tensors_in((x, kw)), strict=False)))
+        before_it[:] = tensors_in((x, kw))
         if watch:
             return program_of(observe(model, x, kw, mode == "train", check_state=last, precision=precision))
         with torch.set_grad_enabled(mode == "train"), keeps_nothing(), autocast(precision):

@@ -9,15 +9,18 @@ from typing import Any
 
 import torch
 import torch.utils.checkpoint
+from torch.utils._mode_utils import no_dispatch
 from torch.utils._pytree import tree_leaves, tree_unflatten, treespec_loads
 
-from .._fake.numbers import expected
+from .._fake.numbers import expected, known, tell
 from .._fake.recurrent import RECURRENT, recurrent
 from .._fake.tensors import DEVICE
 from ..errors import Error
 from .record import MODES, Record
 from .settle import reads
 from .sizes import at_batch
+
+_PUTS = ("index_put", "index_put_", "_unsafe_index_put")
 
 
 @functools.cache
@@ -170,6 +173,18 @@ def _key(v: Any) -> Any:
     return v["name"].replace(".", "/")
 
 
+def _tell_places(into: torch.Tensor, indices: Any, values: torch.Tensor) -> None:
+    """A mask chooses as many places as values are written there: backward counts them."""
+    at = next((i for i, t in enumerate(indices) if t is not None), 0)
+    mask = indices[at]
+    if (len(indices) != at + 1 or mask.dtype is not torch.bool or known(mask) is not None
+            or values.dim() != into.dim() - mask.dim() + 1 or values.shape[at] == 1):
+        return
+    with no_dispatch():
+        places = torch.arange(mask.numel()).reshape(tuple(mask.shape)) < values.shape[at]
+    tell(mask, places)
+
+
 class _Run:
     """The interpreter of one forward."""
 
@@ -204,6 +219,8 @@ class _Run:
     def run(self, x: Any, env: dict[Any, Any]) -> None:
         args = [_decode(a, env) for a in x["args"]]
         operator = _operator(x["op"])
+        if x["op"] in _PUTS:
+            _tell_places(*args[:3])
         with expected(operator, [self.values[v] for v in x["outs"]]):
             out = operator(*args, **{k: _decode(a, env) for k, a in x["kwargs"].items()})
         args = None
