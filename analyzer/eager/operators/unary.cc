@@ -90,6 +90,12 @@ const UnaryRow& RowOf(std::string_view name) {
                            [](const UnaryRow& row, std::string_view key) { return row.name < key; });
 }
 
+// Of two layouts these take that of what was saved, the others that of the gradient: the order in which their kernels
+// name the operands (TORCH_META_FUNC in Activation.cpp).
+bool IsLaidOutLikeSaved(std::string_view backward) {
+  return backward == "threshold_backward" || backward == "leaky_relu_backward";
+}
+
 TensorRef Run(Machine& m, const UnaryRow& row, const TensorRef& argument, bool in_place, DType result_of_integers) {
   TensorRef x = row.fp32 && !in_place ? m.AutocastHigh(argument) : argument;
   NodeRef node = m.MakeNode(row.backward, {x});
@@ -101,7 +107,8 @@ TensorRef Run(Machine& m, const UnaryRow& row, const TensorRef& argument, bool i
   node.Output(y);
   node.Formula([&row, saves](Backward& b) {
     const TensorRef saved = saves == kNone ? nullptr : b.saved(0);
-    b.result(0, RunPointwise(b.m, row.steps, {b.grad(), saved}));
+    b.result(0, IsLaidOutLikeSaved(row.steps.front()) ? RunPointwise(b.m, row.steps, {saved, b.grad()})
+                                                      : RunPointwise(b.m, row.steps, {b.grad(), saved}));
   });
   return y;
 }

@@ -24,6 +24,11 @@ _LIFTS = {aten.lift_fresh.default, aten.lift_fresh_copy.default}      # torch.te
 # strides of the gradient, or has no kernel. The type that each gives.
 _DENSE = {aten._ctc_loss_backward.Tensor: lambda args: args[1].dtype,
           aten._log_softmax_backward_data.default: lambda args: args[3]}
+# Of two layouts a kernel takes that of the gradient, its first operand; a tensor without data would get the other one.
+# Where each has what it meets (borrowing_binary_op in Activation.cpp, UnaryOps.cpp).
+_LIKE_GRADIENT = {aten.elu_backward.default: 5, aten.hardsigmoid_backward.default: 1,
+                  aten.hardswish_backward.default: 1, aten.hardtanh_backward.default: 1,
+                  aten.logit_backward.default: 1, aten.softplus_backward.default: 1}
 _WRITTEN_OVER = -1                      # no version of a tensor
 _MOST = 1 << 20                         # elements of a tensor whose values are worked out: positions, no masks
 
@@ -180,8 +185,12 @@ class FakeMode(FakeTensorMode):
             if getattr(args[0], "_onnx_mem_drawn", False):
                 raise DrawnNumber(func)
         try:
-            out = (self._empty(args[1].shape, None, _DENSE[func](args), args[1].device) if func in _DENSE else
-                   super().dispatch(func, types, args, kwargs))
+            if func in _DENSE:
+                out = self._empty(args[1].shape, None, _DENSE[func](args), args[1].device)
+            elif func in _LIKE_GRADIENT:
+                out = super().dispatch(aten.mul.Tensor, types, (args[0], args[_LIKE_GRADIENT[func]]))
+            else:
+                out = super().dispatch(func, types, args, kwargs)
         except DynamicOutputShapeException:
             if (out := self._of_known_count(func, types, args, kwargs or {})) is None:
                 raise

@@ -69,6 +69,19 @@ TEST(LayoutTest, BatchNormCopiesWhatIsNoImage) {
   EXPECT_EQ(run.Allocations(before + 2), "clone:640 cudnn_batch_norm:640");
 }
 
+// A gradient in another order of dimensions, as behind a transpose, meets what was saved in its own.
+TEST(LayoutTest, SomeActivationsHandOnTheLayoutOfWhatTheySaved) {
+  for (const auto& [op, backward] : std::map<std::string, std::string>{{"relu", "threshold_backward:640"},
+                                                                       {"leaky_relu", "leaky_relu_backward:640"},
+                                                                       {"silu", "silu_backward:640 clone:640"}}) {
+    OperatorRun run;
+    const TensorRef x = run.One("reshape", {run.One("neg", {run.Static({{1, 16, 10}})}, {1, 16, 10})}, {2, 8, 10});
+    const TensorRef y = run.One(op, {x}, {2, 8, 10});
+    const TensorRef turned = run.One("permute", {y}, {2, 10, 8}, {{"perm", std::vector<int64_t>{0, 2, 1}}});
+    EXPECT_EQ(run.Backward(run.One("exp", {turned}, {2, 10, 8})), "mul:640 " + backward + " neg:640") << op;
+  }
+}
+
 TEST(LayoutTest, GlobalPoolOfChannelsLastIsRestrided) {
   OperatorRun run;
   const TensorRef y = run.One("adaptive_avg_pool", {Permuted(run)}, {2, 8, 1, 1});
