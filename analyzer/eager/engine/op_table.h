@@ -26,7 +26,7 @@
 //                {axis}
 //   binary       add sub mul div pow maximum minimum fmod remainder floor_divide atan2 compare (bool result) logical
 //                bitwise where (cond, a, b; a or b may be invalid = scalar) masked_fill (x, mask) prelu (x, slope) lerp
-//                (a, b, w?)
+//                (a, b, w?) clamp_by (x, bound)
 //                logaddexp
 //                addcmul addcdiv (self, tensor1, tensor2)
 //   matmul       linear (x, weight, bias?) {transposed: 1 if the file's weight is [in, out] and the parameter

@@ -120,6 +120,21 @@ void EnactExtremum(Machine& m, const Call& call, Outputs& out) {
   });
 }
 
+// clamp_min and clamp_max by a tensor: the gradients of maximum and minimum.
+void EnactClampBy(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef &x = call.input(0), &bound = call.input(1);
+  NodeRef node = m.MakeNode("ClampMinBackward1", {x, bound});
+  if (node) node.Save(call.inplace() ? m.NewLike("clone", *x) : x);
+  node.Save(bound);
+  out[0] = call.inplace() ? InPlace(m, call.node.op, x) : NewPointwise(m, call.node.op, {x, bound});
+  node.Output(out[0]);
+  node.Formula([](Backward& b) {
+    for (size_t edge : {kOther, kSelf}) {
+      if (b.needs(edge)) b.result(edge, ExtremumGrad(b, b.saved(0), b.saved(1)));
+    }
+  });
+}
+
 // The slopes are viewed as [1, C, 1, ...]; one kernel makes dx and a slope gradient of x's size, which is summed.
 void EnactPrelu(Machine& m, const Call& call, Outputs& out) {
   const TensorRef x = m.AutocastLow(call.input(0));
@@ -178,6 +193,7 @@ void EnactLerp(Machine& m, const Call& call, Outputs& out) {
 
 std::span<const OpRow> SelectionOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
+      {"clamp_by", EnactClampBy, 2},
       {"lerp", EnactLerp, 2},
       {"masked_fill", EnactMaskedFill, 2},
       {"masked_scatter", EnactMaskedScatter, 3},

@@ -23,6 +23,14 @@ void Transpose(AtenCall& c) {
   c.node.attributes["perm"] = perm;
 }
 
+// x.T: all dimensions in reverse (numpy_T in TensorShape.cpp).
+void Reverse(AtenCall& c) {
+  c.TakeInputs({0});
+  std::vector<int64_t> perm(c.IsTensor(0) ? static_cast<size_t>(c.rank(c.Tensor(0))) : 0);
+  std::iota(perm.rbegin(), perm.rend(), 0);
+  c.node.attributes["perm"] = perm;
+}
+
 void Permute(AtenCall& c) {
   c.TakeInputs({0});
   const int64_t rank = c.IsTensor(0) ? c.rank(c.Tensor(0)) : 0;

@@ -31,6 +31,7 @@ void Absolute(AtenCall& c);
 
 // places.cc: views, choosing by index, and what gives shapes.
 void Transpose(AtenCall& c);
+void Reverse(AtenCall& c);
 void Permute(AtenCall& c);
 void FirstAxis(AtenCall& c);
 void LastAxis(AtenCall& c);

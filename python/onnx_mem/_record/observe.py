@@ -221,6 +221,11 @@ class Observer(TorchDispatchMode):
         refuse_read_sparse(func, (args, kwargs))
         if self.pending is not None:
             self.pending.before_next_line()
+        if self.in_backward:                       # here no autograd takes apart what is made of others: x.T, matmul
+            with self:
+                made = func.decompose(*args, **kwargs)
+            if made is not NotImplemented:
+                return made
         schema = func._schema
         name = schema.name.removeprefix("aten::")
         if name in _REFUSED:

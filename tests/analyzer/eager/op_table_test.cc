@@ -128,6 +128,7 @@ TEST(FindOpTest, EveryNameOfTheContractHasARow) {
                                     "glu",
                                     "add",
                                     "maximum",
+                                    "clamp_by",
                                     "where",
                                     "masked_fill",
                                     "prelu",

@@ -141,6 +141,26 @@ TEST(LowerRecord, KnowsAProductOfAFunctionsBackward) {
   EXPECT_TRUE(lowered.diagnostics.empty());
 }
 
+TEST(LowerRecord, KnowsAReversedTensorOfAFunctionsBackward) {
+  const Lowered lowered = LowerLines(
+      "%0 input x f32[B,3,4]\n%1 f32[4,3,B]/[1,4,12] ^%0 = numpy_T %0\n%2 f32[4,3,B]/[1,4,12] = exp %1 drop %1\n"
+      "return %2\n");
+  EXPECT_EQ(lowered.graph.nodes[NodeId(0)].op.str(), "permute");
+  EXPECT_EQ(IntsAttribute(lowered.graph.nodes[NodeId(0)], "perm"), (std::vector<int64_t>{2, 1, 0}));
+  EXPECT_TRUE(lowered.diagnostics.empty());
+}
+
+// torch.nn.functional.cosine_similarity writes its least norm over the norms, without gradients.
+TEST(LowerRecord, KnowsAClampByATensor) {
+  const Lowered lowered = LowerLines(
+      "%0 input x f32[B,4]\n%1 f32[B,1] = linalg_vector_norm %0 2 [1] T\n%2 f32[] = scalar_tensor 1e-08 dtype=f32\n"
+      "grad off\n%1 = clamp_min_.Tensor %1 %2 drop %2\ngrad on\n%3 f32[B,4] = div.Tensor %0 %1 drop %1\nreturn %3\n");
+  const FrameworkNode& node = lowered.graph.nodes[NodeId(2)];
+  EXPECT_EQ(node.op.str(), "clamp_by");
+  EXPECT_EQ(IntAttribute(node, "inplace", 0), 1);
+  EXPECT_TRUE(lowered.diagnostics.empty());
+}
+
 // As DeBERTa's dropout draws its mask. What comes from outside keeps its history for the node of the function.
 TEST(LowerRecord, ReleasesWhatAFunctionMadeAndWroteOver) {
   const Lowered lowered = LowerLines(
