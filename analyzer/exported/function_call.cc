@@ -66,7 +66,8 @@ std::optional<FunctionCall> UnnamedFunction(absl::string_view trace, const std::
 
 std::optional<FunctionCall> CalledFunction(const FrameworkNode& node) {
   if (node.source_trace == nullptr) return std::nullopt;
-  const absl::string_view trace = *node.source_trace;
+  const std::string of_modules = TraceHas(node, kRunsSegment) ? TraceOfModules(*node.source_trace) : std::string();
+  const absl::string_view trace = of_modules.empty() ? *node.source_trace : of_modules;
   const std::vector<TraceRow> rows = ReadRows(trace);
   // Frames without a call: of Functions, and of modules whose forward() was called directly.
   size_t without_call = rows.size() - std::min(rows.size(), node.calls.size() + 1);

@@ -4,7 +4,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "analyzer/graph/absl_view.h"
 
 namespace onnx_mem {
 namespace {
@@ -54,11 +56,32 @@ SourceLines ReadTrace(std::string_view trace, std::map<std::string, std::shared_
 
 }  // namespace
 
+std::string TraceOfModules(std::string_view trace) {
+  constexpr absl::string_view kCheckpoints = "torch/utils/checkpoint.py";
+  const absl::string_view text = View(trace);
+  if (!absl::StrContains(text, View(kRunsSegment))) return std::string(trace);
+  const std::vector<absl::string_view> rows = absl::StrSplit(text, '\n');
+  std::vector<absl::string_view> kept;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    Frame frame;
+    const bool runs_segment = i + 1 < rows.size() && absl::StrContains(rows[i + 1], View(kRunsSegment)) &&
+                              ParseFrame(absl::StripAsciiWhitespace(rows[i]), frame) &&
+                              absl::EndsWith(frame.file, kCheckpoints);
+    if (runs_segment) {
+      ++i;  // the line below belongs to it
+    } else {
+      kept.push_back(rows[i]);
+    }
+  }
+  return absl::StrJoin(kept, "\n");
+}
+
 const SourceLines& SourceTraceReader::Read(const FrameworkNode& node) {
   static const SourceLines kNone;
   if (node.source_trace == nullptr) return kNone;
   auto it = traces_.find(*node.source_trace);
-  if (it == traces_.end()) it = traces_.emplace(*node.source_trace, ReadTrace(*node.source_trace, lines_)).first;
+  if (it == traces_.end())
+    it = traces_.emplace(*node.source_trace, ReadTrace(TraceOfModules(*node.source_trace), lines_)).first;
   return it->second.size() == node.calls.size() + 1 ? it->second : kNone;
 }
 
@@ -89,7 +112,7 @@ bool TraceHas(const FrameworkNode& node, std::string_view text) {
 
 void MoveCall(FrameworkNode& node, size_t kept, size_t depth) {
   if (node.source_trace == nullptr) return;
-  std::string trace = *node.source_trace;
+  std::string trace = TraceOfModules(*node.source_trace);
   std::vector<size_t> frames;
   for (size_t at = trace.find(kFrameStart.data()); at != std::string::npos; at = trace.find(kFrameStart.data(), at + 1))
     frames.push_back(at);

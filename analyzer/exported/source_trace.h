@@ -36,6 +36,12 @@ inline constexpr std::string_view kParametersMissing = "of which it has not all 
 // Outermost first; null where the line is not known.
 using SourceLines = std::vector<std::shared_ptr<const SourceLine>>;
 
+// In the trace of what torch.utils.checkpoint_sequential runs: the line of its own function, which is called forward,
+// too, and is no module's.
+inline constexpr std::string_view kRunsSegment = "input = functions[j](input)";
+// The text of a trace without that function.
+std::string TraceOfModules(std::string_view trace);
+
 // Reads traces; equal lines of different nodes are one object.
 class SourceTraceReader {
  public:

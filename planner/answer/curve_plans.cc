@@ -1,6 +1,7 @@
 #include "planner/answer/curve_plans.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "analyzer/graph/status_macros.h"
@@ -73,8 +74,11 @@ absl::Status CurvePlans::Add(const Front& front) {
     ASSIGN_OR_RETURN(ModulePlan plan, MeasuredPlan(judged[i]));
     plans_.push_back(std::move(plan));
   }
-  RETURN_IF_ERROR(AddConventional(Convention(profile_, &Candidate::is_stage), "all stages", front));
-  return AddConventional(Convention(profile_, &Candidate::is_block), "each block", front);
+  // What the model's own code checkpoints is in no plan.
+  const bool others = !accountant_.lowered().checkpointed.empty();
+  const std::string stages = others ? "all other stages" : "all stages";
+  RETURN_IF_ERROR(AddConventional(Convention(profile_, &Candidate::is_stage), stages, front));
+  return AddConventional(Convention(profile_, &Candidate::is_block), others ? "each other block" : "each block", front);
 }
 
 absl::Status CurvePlans::AddConventional(const Choice& choice, std::string label, const Front& front) {

@@ -181,7 +181,8 @@ class ModelPlanner {
     }
     if (profile_.candidates.empty()) {
       notes_.push_back({.code = Code::kNothingToCheckpoint,
-                        .message = "no module of this model frees memory when it is checkpointed"});
+                        .message = absl::StrCat("no ", accountant_.lowered().checkpointed.empty() ? "" : "other ",
+                                                "module of this model frees memory when it is checkpointed")});
     }
     if (!candidates.called_twice.empty()) {
       notes_.push_back({.code = Code::kSharedModule,

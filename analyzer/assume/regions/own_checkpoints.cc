@@ -9,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/assume/regions/grad_regions.h"
+#include "analyzer/assume/regions/sequential_checkpoints.h"
 #include "analyzer/exported/call_name.h"
 #include "analyzer/exported/source_trace.h"
 #include "analyzer/ops/ops.h"
@@ -176,6 +177,8 @@ std::set<std::string, std::less<>> FindOwnCheckpoints(Lowered& lowered) {
   for (const std::vector<OwnGraph>& chain : ChainsOf(lowered.graph))
     FindReentrant(chain, chain.back().span.last == last, lowered, with_gradients);
   CheckpointLines(lowered).Find();
+  for (const NodeSpan& span : FindSequentialCheckpoints(lowered.graph))
+    lowered.checkpointed.push_back({.span = span, .arguments = ArgumentsOf(lowered, span)});
   std::sort(lowered.checkpointed.begin(), lowered.checkpointed.end(),
             [](const CheckpointCall& a, const CheckpointCall& b) { return a.span.first < b.span.first; });
   if (!lowered.checkpointed.empty()) {

@@ -9,7 +9,8 @@
 // Behind `with torch.no_grad()` the lines are the module's again. Source: torch/utils/checkpoint.py
 // (CheckpointFunction), torch/_export/passes/replace_set_grad_with_hop_pass.py.
 //
-// use_reentrant=False leaves no graph: the trace has the line that called it, x = checkpoint(self.block, x).
+// use_reentrant=False leaves no graph: the trace has the line that called it, x = checkpoint(self.block, x), or
+// checkpoint_sequential (sequential_checkpoints.h).
 #ifndef ONNX_MEM_ANALYZER_ASSUME_REGIONS_OWN_CHECKPOINTS_H_
 #define ONNX_MEM_ANALYZER_ASSUME_REGIONS_OWN_CHECKPOINTS_H_
 

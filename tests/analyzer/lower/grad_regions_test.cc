@@ -188,5 +188,33 @@ TEST(OwnCheckpoints, EachRoundOfALoopIsACall) {
   EXPECT_EQ(CheckpointedIn(absl::StrCat(text, "\n    output y\n")), "matmul tanh, matmul tanh");
 }
 
+// Five layers, a call of checkpoint_sequential over all of them.
+std::string FiveInSequence(const std::string& call) {
+  std::string text = "    input a0 float32 2x8\n";
+  for (int i = 0; i < 5; ++i) absl::StrAppend(&text, "    weight blocks.", i, ".weight float32 8x8\n");
+  for (int i = 0; i < 5; ++i) {
+    absl::StrAppend(
+        &text, absl::StrReplaceAll(R"(
+    node_fc_N = MatMul(aN, blocks.N.weight) -> aM float32 2x8
+    @ pkg.torch.onnx.class_hierarchy ['net.Net', 'net.Block', 'aten.linear.default']
+    @ pkg.torch.onnx.name_scopes ['', 'blocks.N', 'linear_N']
+    @ pkg.torch.onnx.stack_trace CALL\nFile "/torch/utils/checkpoint.py", line 771, in forward\n    input = functions[j](input)\nFile "net.py", line 3, in forward\n    return F.linear(x, self.weight)
+)",
+                                   {{"CALL", Line(call)}, {"N", absl::StrCat(i)}, {"aM", absl::StrCat("a", i + 1)}}));
+  }
+  return absl::StrCat(text, "\n    output a5\n");
+}
+
+TEST(OwnCheckpoints, ASequenceIsCutIntoSegmentsOfWhichTheLastIsNone) {
+  const auto found = [](const std::string& arguments) {
+    return CheckpointedIn(FiveInSequence("return checkpoint_sequential(" + arguments + ", use_reentrant=False)"));
+  };
+  EXPECT_EQ(found("self.blocks, 2, x"), "matmul matmul");
+  EXPECT_EQ(found("list(self.blocks.children()), segments=5, input=x"), "matmul, matmul, matmul, matmul");
+  EXPECT_EQ(found("self.blocks, 1, x"), "");
+  EXPECT_EQ(found("self.blocks, 6, x"), "");              // no function in a segment
+  EXPECT_EQ(found("self.blocks, self.segments, x"), "");  // how many, the line does not say
+}
+
 }  // namespace
 }  // namespace onnx_mem
