@@ -291,17 +291,6 @@ def test_values_read_outside_of_torch_have_a_way_out(run):
     with pytest.raises(onnx_mem.Error, match=r"measure the parts that do not: onnx_mem.measure\(model.backbone, x\)"):
         run(Matches(), torch.zeros(2, 3))
     assert onnx_mem.measure(Matches().backbone, torch.zeros(2, 3)).peak_bytes > 0
-    labels = torch.ones(2, 2, dtype=torch.int64)
-    with pytest.raises(onnx_mem.Error, match="ctc_loss.*has no kernel.*; leave out what needs it"):
-        run(Ctc(), torch.zeros(2, 5, 3), labels)
-
-
-class Ctc(nn.Module):
-    """The loss of wav2vec2 on its labels."""
-
-    def forward(self, x, labels):
-        lengths = torch.full((x.shape[0],), x.shape[1], dtype=torch.long)
-        return nn.functional.ctc_loss(x.log_softmax(-1).transpose(0, 1), labels, lengths, (labels > 0).sum(-1))
 
 
 def test_a_model_may_keep_the_keys_of_a_dict():
