@@ -60,6 +60,13 @@ def tell(t: torch.Tensor, value: torch.Tensor, base: torch.Tensor | None = None)
     t._onnx_mem_known = _Values(value, of_base.version if of_base is not None else [t._version])
 
 
+def forget(t: torch.Tensor) -> None:
+    """What is not seen here may have written into the tensor, and so into what it is a view of."""
+    of = getattr(t, "_onnx_mem_known", None)
+    if of is not None:
+        of.version[0] = -1                           # no count of writes
+
+
 def tell_example(t: torch.Tensor, example: torch.Tensor) -> None:
     """Tells the values of an example, over and over in each dimension where `t` is longer. Not of numbers that a model
     computes with (floating ones), nor of an example that has no data."""
