@@ -20,7 +20,7 @@ from .._fake.inputs import input_names
 from .._fake.packed import beside_packed
 from .._fake.precision import autocast
 from .._fake.tensors import patch, refuse_what_is_strange
-from .._fake.wrapped import are_wrappers, is_wrapper, parts_of, refuse_read_sparse
+from .._fake.wrapped import are_wrappers, is_composite, is_wrapper, parts_of, refuse_read_sparse
 from ..errors import CannotRecord
 from .spans import watch_spans
 
@@ -219,6 +219,9 @@ class Observer(TorchDispatchMode):
             return NotImplemented                   # its own code runs, on the tensors that it wraps
         refuse_what_is_strange(types)
         refuse_read_sparse(func, (args, kwargs))
+        if is_composite(func):
+            with self:
+                return func.decompose(*args, **kwargs)
         if self.pending is not None:
             self.pending.before_next_line()
         schema = func._schema
