@@ -58,9 +58,13 @@ def are_wrappers(kinds: Any) -> bool:
 @functools.cache
 def is_composite(func: Any) -> bool:
     """Whether the framework takes an operator apart (to, reshape, contiguous). It does so above autograd; the code of a
-    tensor that wraps others runs below, and so does what is in inference mode."""
+    tensor that wraps others runs below, and so does what is in inference mode.
+
+    Not one that a device has a kernel for, as it may for silu_backward."""
+    def has(key: str) -> bool:
+        return torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), key)
     return (isinstance(func, torch._ops.OpOverload) and any("Tensor" in str(r.type) for r in func._schema.returns)
-            and torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"))
+            and has("CompositeImplicitAutograd") and not has("CPU") and not has("CUDA"))
 
 
 def _is_foreign(kind: type) -> bool:
