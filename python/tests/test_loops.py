@@ -9,7 +9,6 @@ import warnings
 import pytest
 import torch
 from test_own_step import really
-from torch import nn
 
 import onnx_mem
 
@@ -89,23 +88,23 @@ def adapters(attention, _):
     return step
 
 
-class Wrapped(nn.Module):
-    """What a LightningModule's training_step is."""
-
-    def __init__(self, model):
-        super().__init__()
-        self.model = model
-
-
 def lightning(attention, _):
     """The closure of automatic optimization, which the optimizer runs."""
     pl = pytest.importorskip("lightning")
-    module = type("Module", (pl.LightningModule,), {"__init__": Wrapped.__init__})(llama(attention))
+
+    class Module(pl.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.model = llama(attention)
+
+        def training_step(self, batch, _):
+            return self.model(**batch).loss
+    module = Module()
     optimizer = adamw(module)
 
     def step(input_ids, labels):
         def closure():
-            loss = module.model(input_ids=input_ids, labels=labels).loss
+            loss = module.training_step({"input_ids": input_ids, "labels": labels}, 0)
             optimizer.zero_grad()
             loss.backward()
             return loss
