@@ -1,4 +1,5 @@
 """measure(step=...): steps of the user's own, against the same steps run on the CPU with data."""
+import collections
 import contextlib
 import copy
 import gc
@@ -301,8 +302,8 @@ def inputs(batch=48):
 
 
 def of_the_device(found):
-    """(when, size) without numbers of Python that a kernel of the CPU puts into memory for itself: 8 bytes or fewer,
-    gone before the operator ends."""
+    """(when, size) without numbers of Python that the CPU puts into memory: 8 bytes or fewer, made by no operator (the
+    2 of x * 2, which stays on the host beside a card, too) or gone before the operator ends."""
     made, dropped = {}, set()
     for i, (when, size, address, _) in enumerate(found):
         if size > 0:
@@ -310,21 +311,21 @@ def of_the_device(found):
         elif address in made:
             begin = made.pop(address)
             operator = found[begin][3]
-            if -size <= 8 and operator is not None and when <= operator.end_time_ns:
+            if -size <= 8 and (operator is None or when <= operator.end_time_ns):
                 dropped |= {begin, i}
     return [(when, size) for i, (when, size, *_) in enumerate(found) if i not in dropped]
 
 
-def really(make, batch=48):
+def really(make, batch=48, inputs=inputs):
     """(peak of the first step, of the third), from what the allocator of the CPU says since before anything was."""
     gc.collect()
     gc.disable()
     try:
         with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as profile:
-            step, (x, y) = make(), inputs(batch)
+            step, given = make(), inputs(batch)
             for i in range(3):
                 with torch.profiler.record_function(f"step {i}"):
-                    step(x, y)
+                    step(*given)
     finally:
         gc.enable()
     todo, found, marks = [(e, None) for e in profile.profiler.kineto_results.experimental_event_tree()], [], {}
@@ -668,3 +669,45 @@ def test_a_number_that_is_read_for_a_log():
     with pytest.warns(UserWarning, match="reads a value of a tensor"):
         onnx_mem.measure(step=step, args=inputs())
     assert log == []
+
+
+class Made(collections.OrderedDict):
+    """Hands out an object for each class that it holds, as a table of activations may."""
+
+    def __getitem__(self, key):
+        return super().__getitem__(key)(self)
+
+
+class Odd:
+    def __init__(self):
+        raise RuntimeError("made by looking")
+
+
+def test_a_table_that_makes_what_it_hands_out_is_looked_at_as_it_is():
+    table, net = Made(odd=Odd, nets=lambda _: net), Net()
+    table.move_to_end("odd")
+
+    def step(x, y):
+        F.cross_entropy(table["nets"](x), y).backward()
+        table.pop("odd", None)
+        net.zero_grad()
+    assert onnx_mem.measure(step=step, args=inputs()).peak_bytes
+    assert list(table) == ["nets", "odd"] and dict.__getitem__(table, "odd") is Odd
+
+
+def test_what_a_package_keeps_for_itself_is_no_input(tmp_path, monkeypatch):
+    """Wherever it was installed: bitsandbytes has a table of codes among its globals, on the CPU."""
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "somebodys.py").write_text(
+        "from torch import nn, zeros\n\nTABLE = zeros(700)\n\n\nclass Layer(nn.Linear):\n    def forward(self, x):\n"
+        "        return super().forward(x) if x.ndim else TABLE\n")
+    monkeypatch.syspath_prepend(folder)
+    import somebodys
+
+    def peak_of(layer):
+        def step(x):
+            layer(x).sum().backward()
+            layer.zero_grad()
+        return onnx_mem.measure(step=step, args=(torch.rand(8, 64),)).peak_bytes
+    assert peak_of(somebodys.Layer(64, 10)) == peak_of(nn.Linear(64, 10))

@@ -212,6 +212,7 @@ class LinesLowering {
   }
 
   void StartFunction(const Line& line) {
+    if (backward_ != nullptr) return;  // a backward calls it: nothing differentiates it
     function_ = UserFunction{.name = line.name, .span = {next_node(), -1}};
     before_function_.clear();
     in_function_ = true;
@@ -219,8 +220,8 @@ class LinesLowering {
   }
 
   void EndFunction(const Line& line) {
+    if (!std::exchange(in_function_, false)) return;
     function_.span.last = next_node() - 1;
-    in_function_ = false;
     for (TensorId id : written_in_function_) Drop(id);
     written_in_function_.clear();
     for (ValueNumber number : line.values) function_.saved.push_back(tensor_of(number));

@@ -66,6 +66,13 @@ def tell(t: torch.Tensor, value: torch.Tensor, base: torch.Tensor | None = None)
     t._onnx_mem_known = _Values(value, of_base.version if of_base is not None else [t._version])
 
 
+def forget(t: torch.Tensor) -> None:
+    """What is not seen here may have written into the tensor, and so into what it is a view of."""
+    of = getattr(t, "_onnx_mem_known", None)
+    if of is not None:
+        of.version[0] = _WRITTEN_OVER
+
+
 def tell_example(t: torch.Tensor, example: torch.Tensor) -> None:
     """Tells the values of an example, over and over in each dimension where `t` is longer. Not of numbers that a model
     computes with (floating ones), nor of an example that has no data."""
@@ -116,9 +123,8 @@ def _write(func: Any, args: Any, kwargs: dict[str, Any]) -> None:
     """Known values that an operator in place leaves known: it writes into its first argument alone. Those of a list
     (torch._foreach_add_) are known no longer: autograd does not count that such tensors without data are written."""
     if args and isinstance(args[0], (list, tuple)):
-        for of in (getattr(t, "_onnx_mem_known", None) for t in args[0]):
-            if of is not None:
-                of.version[0] = _WRITTEN_OVER
+        for t in args[0]:
+            forget(t)
         return
     writes = [a.name for a in func._schema.arguments if a.alias_info is not None and a.alias_info.is_write]
     of = getattr(args[0], "_onnx_mem_known", None) if args else None

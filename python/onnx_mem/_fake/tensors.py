@@ -24,6 +24,7 @@ from .ctc import ctc_loss
 from .functions import AsOnAGpu, CpuIsTheGpu
 from .inputs import FreeDims, batch_dim_of
 from .kernels import register
+from .launches import launches
 from .numbers import FakeMode, known, tell_example
 from .packed import held_by_packed, pack, packed_kernels
 from .recurrent import RECURRENT, recurrent
@@ -54,6 +55,7 @@ def fake_cuda(default_device: bool = False) -> Iterator[None]:
             stack.enter_context(torch.device(DEVICE))
         stack.enter_context(AsOnAGpu())
         stack.enter_context(packed_kernels())
+        stack.enter_context(launches())
         patch(stack, torch.nn.functional, "scaled_dot_product_attention", attention)
         patch(stack, torch, "ctc_loss", ctc_loss)
         patch(stack, torch.nn.init, "trunc_normal_", lambda t, *a, **k: t)   # reads data: impossible on fake tensors

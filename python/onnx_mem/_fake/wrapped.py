@@ -3,6 +3,7 @@ they are made of. Their own code runs; what it runs on plain tensors is what is 
 made of these and of values; no operator may read them, as the size of what it makes depends on data."""
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -52,6 +53,18 @@ def _part(t: torch.Tensor, attribute: str) -> torch.Tensor:
 def are_wrappers(kinds: Any) -> bool:
     """Whether one of these classes is such a class."""
     return any(hasattr(c, "__tensor_flatten__") and _is_foreign(c) for c in kinds)
+
+
+@functools.cache
+def is_composite(func: Any) -> bool:
+    """Whether the framework takes an operator apart (to, reshape, contiguous). It does so above autograd; the code of a
+    tensor that wraps others runs below, and so does what is in inference mode.
+
+    Not one that a device has a kernel for, as it may for silu_backward."""
+    def has(key: str) -> bool:
+        return torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), key)
+    return (isinstance(func, torch._ops.OpOverload) and any("Tensor" in str(r.type) for r in func._schema.returns)
+            and has("CompositeImplicitAutograd") and not has("CPU") and not has("CUDA"))
 
 
 def _is_foreign(kind: type) -> bool:

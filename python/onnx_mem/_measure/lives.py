@@ -4,7 +4,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import sys
-import sysconfig
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ import torch
 from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensor
 from torch.utils._pytree import tree_leaves
 
+from .._fake.libraries import is_library
 from .._fake.wrapped import are_wrappers
 from ..errors import Error
 from .measured import Moment
@@ -23,7 +23,6 @@ _CATEGORIES = {"param": "parameters", "buffer": "buffers", "input": "inputs", "g
                "opt_state": "optimizer_state"}
 _OF_PHASE = {"backward": "activation_gradients", "optimizer": "optimizer_temporaries",
              "update": "optimizer_temporaries"}
-_LIBRARIES = tuple({sysconfig.get_paths()[x] for x in ("stdlib", "purelib", "platlib")})
 _HERE = __file__.rsplit("_measure", 1)[0]
 
 
@@ -248,7 +247,7 @@ def _line() -> str:
     frame = sys._getframe(2)
     while frame is not None:
         name = frame.f_code.co_filename
-        if not name.startswith(_LIBRARIES) and not name.startswith(_HERE) and not name.startswith("<"):
+        if not is_library(name) and not name.startswith(_HERE) and not name.startswith("<"):
             return f"{name}:{frame.f_lineno}"
         frame = frame.f_back
     return ""

@@ -6,7 +6,6 @@ import collections
 import contextlib
 import functools
 import sys
-import sysconfig
 import types
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -14,13 +13,13 @@ from typing import Any, NamedTuple
 
 import torch
 
+from .._fake.libraries import is_library
 from .._fake.numbers import tell_example
 from .._fake.packed import beside_packed, codes_of_packed, not_packed_yet
 from .._fake.tensors import refuse_what_is_not_plain, without_data
 from .._fake.wrapped import is_wrapper, parts_of
 from ..errors import Error
 
-_LIBRARIES = tuple({sysconfig.get_paths()[x] for x in ("stdlib", "purelib", "platlib")})
 _PLAIN = (str, bytes, int, float, complex, type(None), torch.dtype, torch.device, torch.Generator)
 
 
@@ -82,9 +81,10 @@ class Reach:
         elif isinstance(x, functools.partial):
             yield from ((x.func, ""), (x.args, ""), (x.keywords, ""))
         elif isinstance(x, dict):
-            self._keep(x, dict(x), _refill_dict)
-            yield from ((k, "") for k in x)
-            yield from ((v, str(k) if isinstance(k, str) else "") for k, v in x.items())
+            was = _held_by(x)
+            self._keep(x, was, _refill_dict)
+            yield from ((k, "") for k in was)
+            yield from ((v, str(k) if isinstance(k, str) else "") for k, v in was.items())
         elif isinstance(x, (list, deque)):
             self._keep(x, list(x), _refill_list)
             yield from ((v, f"{label}.{i}" if label else "") for i, v in enumerate(x))
@@ -123,7 +123,7 @@ class Reach:
                 yield was, name
         yield from ((v, "") for v in (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()))
         yield f.__dict__, ""
-        if f.__code__.co_filename.startswith(_LIBRARIES):
+        if is_library(f.__code__.co_filename):
             return
         for name in _names_of(f.__code__):
             if name in f.__globals__:
@@ -219,8 +219,14 @@ def _swap(t: torch.Tensor, other: torch.Tensor, attributes: dict[str, Any]) -> N
     torch._C._swap_tensor_impl(t, other)
 
 
+def _held_by(x: dict[Any, Any]) -> dict[Any, Any]:
+    """What a dict holds, in order. One of a class of its own may hand out something else: x[key] makes an object."""
+    keys = (collections.OrderedDict if isinstance(x, collections.OrderedDict) else dict).__iter__(x)
+    return {k: dict.__getitem__(x, k) for k in keys}
+
+
 def _refill_dict(to: dict[Any, Any], was: dict[Any, Any]) -> None:
-    if len(to) != len(was) or any(a is not b for a, b in zip(to.values(), was.values(), strict=True)):
+    if len(to) != len(was) or any(a is not b for a, b in zip(_held_by(to).values(), was.values(), strict=True)):
         to.clear()
         to.update(was)
 
@@ -242,7 +248,7 @@ def _own_functions(kind: type) -> Iterator[types.FunctionType]:
     """The methods of classes that are no library's."""
     for c in kind.__mro__:
         for f in vars(c).values():
-            if isinstance(f, types.FunctionType) and not f.__code__.co_filename.startswith(_LIBRARIES):
+            if isinstance(f, types.FunctionType) and not is_library(f.__code__.co_filename):
                 yield f
 
 

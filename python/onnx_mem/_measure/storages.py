@@ -9,7 +9,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from .._fake.ctc import made_beside
-from .._fake.wrapped import are_wrappers, is_wrapper, parts_of, refuse_read_sparse
+from .._fake.wrapped import are_wrappers, is_composite, is_wrapper, parts_of, refuse_read_sparse
 from .measured import Moment
 
 aten = torch.ops.aten
@@ -130,6 +130,9 @@ class StorageTracker(TorchDispatchMode):
         if are_wrappers(types):
             return NotImplemented                  # its own code runs, on the tensors that it wraps
         refuse_read_sparse(func, (args, kwargs))
+        if is_composite(func):
+            with self:
+                return func.decompose(*args, **(kwargs or {}))
         if self.phase == "backward" and (there := _in_place(func, self._node_name)) and self._is_of_this_node(args[0]):
             func = there
         self.op = str(func).removeprefix("aten.")

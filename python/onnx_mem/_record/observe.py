@@ -20,7 +20,7 @@ from .._fake.inputs import input_names
 from .._fake.packed import beside_packed
 from .._fake.precision import autocast
 from .._fake.tensors import patch, refuse_what_is_strange
-from .._fake.wrapped import are_wrappers, is_wrapper, parts_of, refuse_read_sparse
+from .._fake.wrapped import are_wrappers, is_composite, is_wrapper, parts_of, refuse_read_sparse
 from ..errors import CannotRecord
 from .spans import watch_spans
 
@@ -219,13 +219,11 @@ class Observer(TorchDispatchMode):
             return NotImplemented                   # its own code runs, on the tensors that it wraps
         refuse_what_is_strange(types)
         refuse_read_sparse(func, (args, kwargs))
+        if is_composite(func):
+            with self:
+                return func.decompose(*args, **kwargs)
         if self.pending is not None:
             self.pending.before_next_line()
-        if self.in_backward:                       # here no autograd takes apart what is made of others: x.T, matmul
-            with self:
-                made = func.decompose(*args, **kwargs)
-            if made is not NotImplemented:
-                return made
         schema = func._schema
         name = schema.name.removeprefix("aten::")
         if name in _REFUSED:

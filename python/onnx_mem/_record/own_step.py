@@ -45,7 +45,7 @@ def record_step(step: Callable[..., object], model: object, args: Any, kwargs: A
         program = _of_batches(run, runs) if grid is None else _of_lengths(run, runs)
         first, last = _range(run, runs, program, (args, kwargs))
         length = grid and grid.lengths[0]
-        if first == 1 and not _alike(run(1, length), at_batch(at_length(program, length), 1)):
+        if first == 1 and not _is_of_one(run, at_length(program, length), length):
             first = 2
         return Record({"step": program}, torch.__version__, runs.declared(), (first, last))
     grids = list(_grids(dims.length)) if dims is not None else []
@@ -54,6 +54,14 @@ def record_step(step: Callable[..., object], model: object, args: Any, kwargs: A
     notes = [SAID_OF_VALUES] if given.values else []
     notes += [] if why is None else [f"the record follows the batch alone: {why.reason}"]
     return made, notes + ([_said_of_range(*made.batches)] if made.batches != (1, None) else [])
+
+
+def _is_of_one(run: Any, program: Any, length: Any) -> bool:
+    """Whether the program is that of batch 1. One that does not run says nothing."""
+    try:
+        return _alike(run(1, length), at_batch(program, 1))
+    except Exception:
+        return True
 
 
 def _alike(a: Any, b: Any) -> bool:

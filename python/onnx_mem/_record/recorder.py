@@ -197,6 +197,12 @@ class _Runs:
         n = max(self.batch, 2)
         return [x for x in ((n, n - 1, n - 3), (n, n - 1, n + 1), (n, n + 1, n + 2)) if min(x) >= 2]
 
+    @property
+    def multiples(self) -> tuple[int, int, int]:
+        """Where the code runs at the example's batch and not at the next one."""
+        n = max(self.batch, 2)
+        return n, 2 * n, 4 * n
+
     def far(self, inputs: Any) -> int:
         """A batch at which a branch would show. Values of positions are worked out for so many alone."""
         sizes = [t.numel() // self.batch for t in tensors_in(inputs) if not t.is_floating_point()]
@@ -357,6 +363,23 @@ def _of_batches(run: Any, runs: Any) -> Any:
             with contextlib.suppress(CannotRecord):
                 return _at_batches(run, batches)
         raise e
+    except Exception:
+        if not _runs_at(run, runs.batch):
+            raise
+        with contextlib.suppress(Exception):       # matrices of float8 want sizes that 16 divides
+            made = _at_batches(run, runs.multiples)
+            warnings.warn(f"it runs at batch {runs.batch} and multiples of it, and not at {runs.batches}: at a batch "
+                          "at which it does not run, what the record says is of no run", stacklevel=2)
+            return made
+        raise
+
+
+def _runs_at(run: Any, batch: int) -> bool:
+    try:
+        run(batch, None, watch=True)
+    except Exception:
+        return False
+    return True
 
 
 def _of_one_batch(run: Any, runs: Any, branches: Any) -> Any:

@@ -233,6 +233,21 @@ TEST(LowerRecord, KeepsFunctionsApart) {
   EXPECT_EQ(lowered.graph.nodes.size(), 2u);
 }
 
+// As torchao's products in float8, whose backward casts its gradient by another function.
+TEST(LowerRecord, AFunctionThatABackwardCallsIsPartOfIt) {
+  const Lowered lowered = LowerLines(
+      "%0 param w f32[4]\n%1 input x f32[B,4]\nfunction m.F\n%2 f32[B,4] = mul.Tensor %1 %0\nendfunction %1\n"
+      "backward %3 f32[B,4] of %2\nfunction m.Cast\n%4 f16[B,4] = _to_copy %3 dtype=f16\nendfunction\n"
+      "%5 f32[4] = sum.dim_IntList %4 [0] dtype=f32 drop %4\nendbackward %5 to %0\nreturn %2\n");
+  ASSERT_EQ(lowered.functions.size(), 1u);
+  const UserFunction& function = lowered.functions[0];
+  EXPECT_EQ(function.name, "m.F");
+  EXPECT_EQ(function.span.first, 0);
+  EXPECT_EQ(function.span.last, 0);
+  EXPECT_EQ(function.saved.size(), 1u);
+  EXPECT_EQ(function.backward.size(), 2u);
+}
+
 // A slice of zeros is written over: what reads all of it afterwards has a gradient, which passes through the copy.
 TEST(Record, FollowsWhatIsWrittenThroughAView) {
   Graph graph;
