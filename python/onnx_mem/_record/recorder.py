@@ -368,8 +368,8 @@ def _of_batches(run: Any, runs: Any) -> Any:
             raise
         with contextlib.suppress(Exception):       # matrices of float8 want sizes that 16 divides
             made = _at_batches(run, runs.multiples)
-            warnings.warn(f"it runs at batch {runs.batch} and multiples of it, and not at {runs.batches}: at a batch "
-                          "at which it does not run, what the record says is of no run", stacklevel=2)
+            warnings.warn("the code runs at some batches alone, {}, {} and {} among them: at one at which it does not "
+                          "run, what the record says is of no run".format(*runs.multiples), stacklevel=2)
             return made
         raise
 
