@@ -1,4 +1,4 @@
-// The part of source_names.h about lists, which run no operator: what later lines show of them.
+// The part of source_names.h about lists and results, which run no operator: what later lines show of them.
 #include <algorithm>
 #include <span>
 #include <string_view>
@@ -15,6 +15,16 @@ bool TakesLast(std::string_view line) {
   const size_t at = line.find(kLast);
   const std::string_view before = line.substr(0, at == std::string_view::npos ? 0 : at);
   return !before.empty() && !before.ends_with(kShape) && !before.ends_with(kSize);
+}
+
+// return out, hidden; not return f(out, hidden).
+bool ReturnsSeveral(std::string_view line) {
+  int depth = 0;
+  return std::any_of(line.begin(), line.end(), [&](char c) {
+    depth += std::string_view("([{").find(c) != std::string_view::npos ? 1 : 0;
+    depth -= std::string_view(")]}").find(c) != std::string_view::npos ? 1 : 0;
+    return depth == 0 && c == ',';
+  });
 }
 
 }  // namespace
@@ -86,6 +96,34 @@ bool SourceNames::HandsOutList(int32_t call, const SourceFrame& caller) const {
     }
   }
   return known->second;
+}
+
+// Whether the function returns it under its name, beside other values: return out + shortcut, hidden.
+bool SourceNames::IsReturned(const SourceFrame& frame, size_t maker, TensorId id) const {
+  const std::vector<size_t> readers = ReadingRuns(frame, id);
+  const SourceRun& last = frame.runs.back();
+  const bool several =
+      last.line != nullptr && last.line->statement.kind == StatementKind::kReturn && ReturnsSeveral(last.line->text);
+  if (!several) return false;
+  if (readers.back() + 1 == frame.runs.size()) return false;  // an operator of that line reads it
+  if (!Binds(frame.runs[maker].line->statement) || frame.runs[maker].line->statement.targets.empty()) return false;
+  const std::optional<Name> name = NameOf(frame, id, readers);
+  return name && Contains(last.line->statement.reads, *name) && !Rebinds(frame, *name, maker);
+}
+
+// What is returned is the caller's, who may keep it until the same line has called again, or to the end.
+int32_t SourceNames::ReturnedMayHoldUntil(TensorId id) const {
+  const std::optional<Maker> known = MakerOf(id);
+  const size_t depth = known ? calls_.CommonDepth(graph_, id) : 0;
+  if (depth == 0 || !IsReturned(*known->frame, known->run, id)) return -1;
+  const std::span<const int32_t> around = calls_.of_node(graph_.tensors[id].producer.value());
+  const SourceFrame* caller = frames_.Find(depth == 1 ? -1 : around[depth - 2]);
+  if (caller == nullptr) return -1;
+  const SourceUnit& call = UnitOf(*caller, known->frame->end);
+  const auto again = std::find_if(caller->units.begin(), caller->units.end(), [&](const SourceUnit& unit) {
+    return unit.begin > call.end && unit.call >= 0 && unit.line != nullptr && unit.line == call.line;
+  });
+  return again == caller->units.end() ? caller->end : again->end;
 }
 
 int32_t SourceNames::ReturnedListMayHoldUntil(TensorId id) const {

@@ -38,6 +38,8 @@ class SourceNames {
   int32_t ListMayHoldUntil(TensorId id) const;
   // The same for the results of a loop of which the caller reads the last of a list: self.encoder(x).all_outputs[-1].
   int32_t ReturnedListMayHoldUntil(TensorId id) const;
+  // The node after which the caller has let it go at the latest, where the function returns it beside others.
+  int32_t ReturnedMayHoldUntil(TensorId id) const;
   // Whether any node has lines.
   bool any() const { return frames_.any(); }
 
@@ -54,6 +56,7 @@ class SourceNames {
   std::optional<Maker> MakerOf(TensorId id) const;
   size_t CountResults(int32_t begin, int32_t end) const;
   bool IsOfLoop(const SourceFrame& frame, size_t run) const;
+  bool IsReturned(const SourceFrame& frame, size_t maker, TensorId id) const;
   bool HandsOutList(int32_t call, const SourceFrame& caller) const;
   const SourceUnit& UnitOf(const SourceFrame& frame, int32_t node) const;
   size_t RunOf(const SourceFrame& frame, int32_t node) const { return UnitOf(frame, node).run; }

@@ -10,35 +10,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tests/analyzer/assume/names/lowered_program.h"
+#include "tests/analyzer/assume/names/traced_code.h"
 
 namespace onnx_mem::names {
 namespace {
-
-// Forward code of a model without a line for what happens inside of the modules that it calls.
-class TracedCode : public LoweredProgram {
- public:
-  // An operator in the code itself.
-  TensorId Op(std::string_view op, TensorIds inputs, const std::string& line, int number = 1) {
-    const TensorId id = Run(op, std::move(inputs));
-    OnLines(id, {line}, number);
-    return id;
-  }
-  // A module with one operator.
-  TensorId Call(std::string_view module, TensorIds inputs, const std::string& line, int number = 1) {
-    const TensorId id = Run("conv", std::move(inputs), module);
-    OnLines(id, {line, "return F.conv2d("}, number);
-    return id;
-  }
-  std::optional<int32_t> HeldUntil(TensorId id) const {
-    const Calls calls(graph());
-    return SourceNames(graph(), calls).HeldUntil(id);
-  }
-  std::optional<int32_t> HeldAtMostUntil(TensorId id) const {
-    const Calls calls(graph());
-    return SourceNames(graph(), calls).HeldAtMostUntil(id);
-  }
-};
 
 TEST(SourceNames, ANameIsFreedWhenItIsAssignedAnew) {
   TracedCode p;
@@ -77,6 +52,11 @@ TEST(SourceNames, AnAliasShowsWhereItIsRead) {
   EXPECT_EQ(p.HeldUntil(p.a), 2) << "the second sum reads another residual";
   EXPECT_EQ(p.HeldUntil(p.b), 2);
   EXPECT_EQ(p.HeldUntil(p.c), 5) << "nothing takes the name again";
+}
+
+TEST(SourceNames, ANameThatEachRoundGivesAnewIsNoList) {
+  TwoResiduals p;
+  EXPECT_EQ(p.ReleaseAtMost(p.a), 2);
 }
 
 TEST(SourceNames, RoundsOfALoopOnOneLine) {
@@ -182,61 +162,6 @@ TEST(SourceNames, WhatMayBeOneOfSeveralAliasesIsNotReported) {
   const TensorId c = p.Call("c", {b}, "x = self.c(x)");
   p.Op("cat", {a, c}, "return torch.cat([first, second], 1)");
   EXPECT_EQ(p.HeldUntil(a), std::nullopt);
-}
-
-TEST(SourceNames, AListThatPopsFrees) {
-  TracedCode p;
-  const TensorId a = p.Call("a", {p.input()}, "x = self.a(x)");               // 0
-  const TensorId b = p.Call("b", {a}, "x = self.b(x)");                       // 1
-  const TensorId c = p.Op("cat", {b, a}, "x = self.cat[i](x, skips.pop())");  // 2
-  const TensorId d = p.Call("d", {c}, "x = self.d(x)");                       // 3
-  p.Call("e", {d}, "return self.e(x)");
-  EXPECT_EQ(p.HeldUntil(a), 1);
-  EXPECT_EQ(p.HeldUntil(b), 2);
-}
-
-// skips = []; for ...: x = self.enc(x); skips.append(x); for skip in reversed(skips): ...
-TEST(SourceNames, AListThatALoopReadsMayHoldAllUntilTheFunctionReturns) {
-  const auto held = [](const std::string& line) {
-    TracedCode p;
-    const TensorId a = p.Call("encs.0", {p.input()}, "x = enc(x)");    // 0
-    const TensorId b = p.Op("avg_pool", {a}, "x = F.avg_pool2d(x)");   // 1
-    const TensorId c = p.Call("encs.1", {b}, "x = enc(x)");            // 2
-    const TensorId d = p.Op("avg_pool", {c}, "x = F.avg_pool2d(x)");   // 3
-    const TensorId e = p.Op("cat", {d, c}, line);                      // 4
-    const TensorId f = p.Op("upsample", {e}, "x = F.interpolate(x)");  // 5
-    const TensorId g = p.Op("cat", {f, a}, line);                      // 6
-    p.Call("last", {g}, "return self.last(x)");                        // 7
-    return std::pair(p.Release(c).first, p.ReleaseAtMost(c));
-  };
-  EXPECT_EQ(held("x = torch.cat([x, skip], 1)"), std::pair(4, 7)) << "a line may have taken it out of the list";
-  EXPECT_EQ(held("x = torch.cat([x, skips.pop()], 1)"), std::pair(4, 4));
-}
-
-// outs = []; for layer in layers: x = layer(x); outs.append(x); return outs
-TEST(SourceNames, AListOfWhichTheCallerTakesTheLastMayHoldARoundsResult) {
-  const auto held = [](const std::string& caller, std::string_view reader) {
-    TracedCode p;
-    TensorId x = p.input();
-    TensorId first;
-    for (const char* layer : {"0", "1", "2"}) {
-      x = p.Run("conv", {x}, absl::StrCat("encoder > encoder.layers.", layer));
-      p.OnLines(x, {"x = self.encoder(x)", "x, _ = layer(x, mask)", "return F.conv2d("});
-      if (!first.valid()) first = x;
-    }
-    p.Op(reader, {x}, caller);  // 3
-    return std::pair(p.Release(first).first, p.ReleaseAtMost(first));
-  };
-  EXPECT_EQ(held("return self.head(x.states[-1][:, 0])", "relu"), std::pair(1, 2));
-  EXPECT_EQ(held("return self.head(x.states)", "relu"), std::pair(1, 1));
-  EXPECT_EQ(held("return self.head(x.view(x.shape[-1]))", "relu"), std::pair(1, 1));
-  EXPECT_EQ(held("return x[-1]", "select"), std::pair(1, 1)) << "of a tensor";
-}
-
-// What a later round reads was not there yet.
-TEST(SourceNames, ANameThatEachRoundGivesAnewIsNoList) {
-  TwoResiduals p;
-  EXPECT_EQ(p.ReleaseAtMost(p.a), 2);
 }
 
 TEST(SourceNames, TheLinesOverruleConventions) {
