@@ -64,8 +64,22 @@ class Gated(nn.Module):
         return self.Function.apply(self.layer(x).unflatten(-1, (2, 4)).transpose(1, 2).repeat(1, 1, 4), self.weight)
 
 
+class Bags(nn.Module):
+    """Rows of a table, put together for each sample (nn.EmbeddingBag), by rows of indices and by offsets."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.table = nn.Linear(40, 40), nn.Parameter(torch.zeros(50, 8))
+
+    def forward(self, x):
+        ids = (x * 10).long()
+        offsets = torch.arange(0, ids.numel(), ids.shape[1], device=x.device)
+        bags = [F.embedding_bag(ids, self.table, mode=mode) for mode in ("mean", "max")]
+        return self.layer(x).sum() + sum(bags) + F.embedding_bag(ids.flatten(), self.table, offsets, mode="sum")
+
+
 @pytest.mark.parametrize("training", [True, False])
-@pytest.mark.parametrize("make", [Similar, LowRank, Gated])
+@pytest.mark.parametrize("make", [Similar, LowRank, Gated, Bags])
 def test_the_program_takes_what_the_model_takes(program, make, training):
     x = torch.zeros(6, 40)
     record = onnx_mem.record(make(), x)

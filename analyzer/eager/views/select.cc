@@ -26,20 +26,25 @@ void EnactEmbedding(Machine& m, const Call& call, Outputs& out) {
       [dims = weight->dims](Backward& b) { b.result(0, b.m.New("embedding_dense_backward", dims, b.grad()->dtype)); });
 }
 
-// Inputs: weight, indices (one row of them for each bag). Beside the bags the kernel gives which bag an index is in, a
-// count for each bag, and for a maximum the rows that it took.
+// Inputs: weight, indices, offsets of the bags (where none are given, one row of indices for each bag). Beside the bags
+// the kernel gives which bag an index is in, a count for each bag, and for a maximum the rows that it took.
 void EnactEmbeddingBag(Machine& m, const Call& call, Outputs& out) {
   const TensorRef &weight = call.input(0), &indices = call.input(1);
   const Dims& dims = call.output_dims();
   const bool largest = StringAttribute(call.node, "mode", "sum") == "max";
-  const TensorRef offsets = m.New("arange", Dims{dims[0]}, DType::kInt64);
+  const TensorRef offsets = call.input(2) ? call.input(2) : m.New("arange", Dims{dims[0]}, DType::kInt64);
   NodeRef node = m.MakeNode("EmbeddingBagBackward0", {weight});
   node.Save(indices);
   node.Save(offsets);
   out[0] = m.New("_embedding_bag", dims, weight->dtype);
-  node.Save(m.Allocate(Dims{NumElements(indices->dims)}, DType::kInt64));
-  node.Save(m.Allocate(Dims{dims[0]}, DType::kInt64));
-  if (largest) node.Save(m.Allocate(dims, DType::kInt64));
+  const TensorRef bags = m.Allocate(Dims{NumElements(indices->dims)}, DType::kInt64);
+  const TensorRef counts = m.Allocate(Dims{dims[0]}, DType::kInt64);
+  const TensorRef rows = largest ? m.Allocate(dims, DType::kInt64) : nullptr;
+  size_t place = 1;
+  for (const TensorRef& made : {bags, counts, rows}) {
+    if (made) node.Save(made);
+    if (place < out.size()) out[place++] = made;
+  }
   node.Output(out[0]);
   node.Formula(
       [dims = weight->dims](Backward& b) { b.result(0, b.m.New("_embedding_bag_backward", dims, b.grad()->dtype)); });

@@ -58,6 +58,15 @@ void Select(AtenCall& c) {
   c.node.attributes["index"] = c.Int(2, "index", 0);
 }
 
+// Of _embedding_bag (EmbeddingBag.cu). Weights of single rows get a gradient, and one of the table may be sparse: no
+// rule.
+void Bags(AtenCall& c) {
+  constexpr int64_t kMaximum = 2;
+  c.TakeInputs({0, 1, 2});
+  c.node.attributes["mode"] = std::string(c.Int(4, "mode", 0) == kMaximum ? "max" : "sum");
+  if (c.IsTensor(6, "per_sample_weights") || c.Flag(5, "sparse", false)) c.node.op = "assumed";
+}
+
 void Slice(AtenCall& c) {
   c.TakeInputs({0});
   if (!c.IsTensor(0)) return;

@@ -33,6 +33,7 @@ void Absolute(AtenCall& c);
 void Transpose(AtenCall& c);
 void Reverse(AtenCall& c);
 void Permute(AtenCall& c);
+void Bags(AtenCall& c);
 void FirstAxis(AtenCall& c);
 void LastAxis(AtenCall& c);
 void SecondPlaceAxis(AtenCall& c);
