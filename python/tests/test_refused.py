@@ -159,3 +159,26 @@ def test_an_input_that_a_module_keeps_is_no_other_tensor(program, training):
     verified = onnx_mem.verify(onnx_mem.record(model, x), model, x, batch=24, training=training)
     assert verified.same, str(verified)
     assert not hasattr(model, "x0")
+
+
+def spaced():
+    model = nn.Sequential()
+    model.add_module("layer 1", nn.Linear(64, 8))
+    model.add_module("100% out", nn.Linear(8, 4))
+    return model
+
+
+def test_names_of_modules_may_have_spaces(program, tmp_path):
+    x = torch.zeros(6, 64)
+    record = onnx_mem.record(spaced(), x)
+    assert onnx_mem.Record.from_text(record.text()) == record
+    assert onnx_mem.verify(record, spaced(), x, batch=24, training=True).same
+    path = onnx_mem.export(spaced(), x, tmp_path / "model.onnx")
+    assert onnx_mem.analyze(path or tmp_path / "model.onnx").source == "record"
+
+    def step(model, x):
+        model(x).sum().backward()
+    stepped = onnx_mem.record(spaced(), x, step=step)
+    assert onnx_mem.Record.from_text(stepped.text()) == stepped
+    report = onnx_mem.analyze(stepped)
+    assert report.source == "record"

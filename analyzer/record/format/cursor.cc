@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/record/format/dtype_words.h"
 
@@ -88,6 +89,8 @@ std::string_view Cursor::TakeRest() {
   at_ = text_.size();
   return all;
 }
+
+std::string Cursor::ReadName() { return absl::StrReplaceAll(ViewOf(Word(" ")), {{"%20", " "}, {"%25", "%"}}); }
 
 ValueNumber Cursor::Number() {
   Expect("%");

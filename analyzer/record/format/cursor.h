@@ -31,6 +31,8 @@ class Cursor {
   void Expect(std::string_view token);
   std::string_view Word(std::string_view stop = " ,]=^");
   std::string_view TakeRest();
+  // A name that stands before a space: its own spaces are "%20", "%" is "%25".
+  std::string ReadName();
   ValueNumber Number();
   Size ReadSize(std::string_view stop = " ,]=^");
   void Skip(size_t count);

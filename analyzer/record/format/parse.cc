@@ -123,7 +123,8 @@ class Reader {
   void ReadStep(Cursor& c) {
     if (c.Take("op ") && step_->storages.empty()) {
       CountedStep::Operator& op = step_->operators.emplace_back();
-      for (std::string* word : {&op.phase, &op.name, &op.module}) *word = NextWord(c);
+      for (std::string* word : {&op.phase, &op.name}) *word = NextWord(c);
+      op.module = c.TakeRest();
       if (op.name.empty()) c.Fail("a phase and an operator");
       budget_.Count(Line{.name = op.name + op.module});
       return;
@@ -139,7 +140,8 @@ class Reader {
     storage.end = static_cast<int32_t>(ReadInteger(c, steps, "an operator"));
     if (storage.end <= storage.begin) c.Fail("an end behind the beginning");
     c.Take(" ");
-    storage.module = NextWord(c);
+    if (!c.done()) storage.module = c.ReadName();
+    c.Take(" ");
     if (storage.module == "-") storage.module.clear();
     storage.name = c.TakeRest();
     budget_.CountBytes(sizeof(storage) + storage.module.size() + storage.name.size());

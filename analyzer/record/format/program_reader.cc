@@ -181,7 +181,8 @@ bool ProgramReader::ReadDeclaration(Cursor& c) {
   c.Skip(word.size());
   c.Expect(" ");
   if (value.kind != Value::Kind::kConstant) {
-    value.name = ReadPath(c, c.Word(" "));
+    value.name = c.ReadName();
+    ReadPath(c, value.name);
     c.Expect(" ");
   }
   value.type = ReadType(c);

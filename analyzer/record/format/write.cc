@@ -1,10 +1,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "analyzer/record/format/dtype_words.h"
 #include "analyzer/record/format/text.h"
 
 namespace onnx_mem::record {
 namespace {
+
+// Without spaces: Cursor::ReadName reads it.
+std::string WordOfName(const std::string& name) { return absl::StrReplaceAll(name, {{" ", "%20"}, {"%", "%25"}}); }
 
 std::string Text(const std::vector<Size>& sizes) {
   return absl::StrCat("[", absl::StrJoin(sizes, ",", [](std::string* out, const Size& s) { *out += ToText(s); }), "]");
@@ -99,7 +103,7 @@ void AppendProgram(std::string_view mode, const Program& program, std::string& t
     const Value& value = program.values[i];
     const std::string_view word = WordOf(value.kind);
     if (!value.defined || word.empty()) continue;
-    absl::StrAppend(&text, "%", i, " ", std::string(word), value.name.empty() ? "" : " ", value.name, " ",
+    absl::StrAppend(&text, "%", i, " ", std::string(word), value.name.empty() ? "" : " ", WordOfName(value.name), " ",
                     Text(value.type), value.frozen ? " frozen\n" : "\n");
     for (const std::string& other : value.tied) absl::StrAppend(&text, "tied %", i, " ", other, "\n");
   }
@@ -128,7 +132,8 @@ void AppendStep(std::string_view call, const CountedStep& step, std::string& tex
   }
   for (const CountedStep::Storage& storage : step.storages) {
     absl::StrAppend(&text, "live ", storage.category, " ", ToText(storage.bytes), " ", storage.begin, " ", storage.end,
-                    " ", storage.module.empty() ? "-" : storage.module, storage.name.empty() ? "" : " ", storage.name);
+                    " ", storage.module.empty() ? "-" : WordOfName(storage.module), storage.name.empty() ? "" : " ",
+                    storage.name);
     text += "\n";
   }
 }

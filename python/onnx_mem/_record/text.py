@@ -106,6 +106,15 @@ def _arg(a: Any) -> Any:
     return number(a)
 
 
+def _word(name: str) -> str:
+    """A name that stands before a space."""
+    return name.replace("%", "%25").replace(" ", "%20")
+
+
+def _name(word: str) -> str:
+    return word.replace("%20", " ").replace("%25", "%")
+
+
 def to_text(record: Record) -> str:
     """The whole record; ends with a line feed."""
     lines = [FIRST_LINE, f"torch {record.torch_version}"]
@@ -125,7 +134,7 @@ def to_text(record: Record) -> str:
             if v["kind"] in ("value", "gradient"):
                 continue
             known.add(i)
-            name = "" if v["name"] is None else " " + v["name"]
+            name = "" if v["name"] is None else " " + _word(v["name"])
             lines.append(f"%{i} {v['kind']}{name} {_type(v)}" + (" frozen" if v.get("trained") is False else ""))
             lines += [f"tied %{i} {other}" for other in v.get("tied", [])]
         depth = 0
@@ -146,7 +155,7 @@ def _step_lines(step: Any) -> list[str]:
     for call, p in (("first", step["first"]), ("later", step)):
         lines.append(f"step {call} {step['parameters']}")
         lines += [" ".join(filter(None, ("op", x["phase"], x["op"], x["module"]))) for x in p["lines"]]
-        lines += [f"live {s['category']} {number(s['bytes'])} {s['begin']} {s['end']} {s['module'] or '-'} "
+        lines += [f"live {s['category']} {number(s['bytes'])} {s['begin']} {s['end']} {_word(s['module']) or '-'} "
                   f"{s['name']}".rstrip() for s in p["storages"]]
     return lines
 
@@ -212,6 +221,9 @@ class _Line:
         if start == self.at:
             self.fail("a word")
         return self.text[start:self.at]
+
+    def name(self) -> str:
+        return _name(self.word(" "))
 
     def value(self) -> Any:
         self.expect("%")
@@ -324,7 +336,7 @@ def _of_step(line: _Line, p: Any) -> None:
         elif words[0] == "live":
             module, name = [*words[5:], "", ""][:2]
             p["storages"].append(dict(category=words[1], bytes=_size(words[2]), begin=int(words[3]),
-                                      end=int(words[4]), module="" if module == "-" else module, name=name))
+                                      end=int(words[4]), module="" if module == "-" else _name(module), name=name))
         else:
             line.fail("'op' or 'live'")
     except (ValueError, IndexError):
@@ -404,7 +416,7 @@ def _declare(line: _Line, p: Any) -> None:
     v = dict(kind=line.word(" "), name=None)
     line.expect(" ")
     if v["kind"] != "const":
-        v["name"] = line.word(" ")
+        v["name"] = line.name()
         line.expect(" ")
     v.update(line.type())
     if v["kind"] == "param":

@@ -39,6 +39,17 @@ TEST(Text, GivesWhatItSays) {
   EXPECT_EQ(ToText(*record), WithLines(kLinear));
 }
 
+// A module may have any name without a dot: add_module("conv 1", ...).
+TEST(Text, NamesMayHaveSpaces) {
+  const std::string text = absl::StrReplaceAll(
+      WithLines(kLinear), {{"%0 param fc.weight", "%0 param fc%20%251.weight"}, {"call fc", "call fc %1"}});
+  const absl::StatusOr<Record> record = ParseRecord(text);
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(record->train->values[0].name, "fc %1.weight");
+  EXPECT_EQ(record->train->lines[0].name, "fc %1");
+  EXPECT_EQ(ToText(*record), text);
+}
+
 TEST(Text, ReadsEveryKindOfArgument) {
   const std::string lines =
       "%3 f32[B,4]+2B:cpu, %4 b8[] = ns::op.overload %0 [%0,-,[1,2B+1]] -1 1e-06 -inf T F - f32 @cuda !strided \"a, "
