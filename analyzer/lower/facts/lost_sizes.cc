@@ -202,11 +202,14 @@ const ComputedOfModule* ComputedAround(const ComputedOfModules& computed, std::s
   return around == computed.end() || around->second.weight_bytes == 0 ? nullptr : &around->second;
 }
 
-// Whether the module runs with other parameters and reads nothing that was computed: those that the file has not may be
-// read in another mode, as the spread of a weight (mean + spread * noise) that evaluation leaves out.
-bool IsOfOtherMode(const KnownSizes& sizes, const ComputedOfModules& computed, std::string_view module) {
+// Whether no other parameter has the name of this one, and its module runs with others and reads nothing that was
+// computed: it may be read in another mode, as the spread of a weight (mean + spread * noise) that evaluation leaves
+// out.
+bool IsOfOtherMode(const KnownSizes& sizes, const ComputedOfModules& computed, std::string_view target) {
+  const auto [module, last] = SplitPath(target);
   const auto runs = computed.find(OwnerOf(module));
-  return sizes.of_module.contains(module) && runs != computed.end() && runs->second.most_bytes == 0;
+  return Find(sizes.of_name, std::string(last)) == 0 && sizes.of_module.contains(module) && runs != computed.end() &&
+         runs->second.most_bytes == 0;
 }
 
 // By its own name and those of others, and by what was computed around it.
@@ -220,12 +223,10 @@ MostOfLost MostOfOne(const KnownSizes& sizes, const ComputedOfModules& computed,
   // A layer of which nothing is left may never run. One that has another parameter in the file runs, and what a
   // module holds by a name of its own is no layer's weight: folded, or as small.
   MostOfLost most{.bytes = namesake};
-  const auto own = sizes.of_module.find(module);
-  if (namesake == 0 || own != sizes.of_module.end()) {
+  if (namesake == 0 || sizes.of_module.contains(module)) {
     most.bytes = at_most(sizes.most_folded);
     most.on_the_way_bytes = at_most(sizes.most_on_the_way) - most.bytes;
   }
-  if (namesake == 0 && IsOfOtherMode(sizes, computed, module)) most = {.bytes = std::max(most.bytes, own->second.most)};
   if (around != nullptr) most.bytes = std::min(most.bytes, around->most_bytes);
   return most;
 }
@@ -283,11 +284,11 @@ MostOfLost MostBytesOf(const Graph& graph, const std::vector<std::string>& unkno
       one.bytes -= counted;
       if (counted > 0) one.on_the_way_bytes = 0;
     }
-    // Together those of another mode take no more than those of this one.
-    const auto own = sizes.of_module.find(SplitPath(target).first);
-    if (own != sizes.of_module.end() && IsOfOtherMode(sizes, computed, own->first)) {
-      one.bytes = std::min(one.bytes, own->second.all);
-      own->second.all -= one.bytes;
+    if (IsOfOtherMode(sizes, computed, target)) {  // together they are as large as those of this mode
+      OwnSizes& own = sizes.of_module.find(SplitPath(target).first)->second;
+      const int64_t alike = std::min(own.most, own.all);
+      one.bytes = std::max(one.bytes, alike);
+      own.all -= alike;
     }
     most.bytes += one.bytes;
     most.on_the_way_bytes += one.on_the_way_bytes;
