@@ -93,6 +93,15 @@ std::optional<Tokens> Tokenize(std::string_view line) {
 bool Opens(const Token& token) { return token.text == "(" || token.text == "[" || token.text == "{"; }
 bool Closes(const Token& token) { return token.text == ")" || token.text == "]" || token.text == "}"; }
 
+// A comma outside of all brackets.
+bool HasCommaOutside(const Tokens& tokens) {
+  int depth = 0;
+  return std::any_of(tokens.begin(), tokens.end(), [&](const Token& token) {
+    depth += Opens(token) ? 1 : Closes(token) ? -1 : 0;
+    return depth == 0 && token.text == ",";
+  });
+}
+
 // Depth of brackets after the last token; -1 if one closes that did not open.
 int Depth(const Tokens& tokens) {
   int depth = 0;
@@ -229,6 +238,7 @@ Statement ParseStatement(std::string_view text) {
   const std::string_view first = tokens[0].text;
   if (first == "return") {
     statement.kind = StatementKind::kReturn;
+    statement.several = HasCommaOutside(tokens);
     ReadValue(tokens, 1, tokens.size(), statement);
   } else if (tokens[0].kind == TokenKind::kName && Contains(kKeywords, first)) {
     const auto colon = std::find_if(tokens.begin(), tokens.end(), is_sign(":"));

@@ -33,6 +33,7 @@ struct Statement {
   std::vector<std::string> pops;     // of `reads`, lists that it takes an element out of: h = cat(h, skips.pop())
   int places = 0;                    // calls, subscripts and binary operators in the value
   bool close_set = false;            // x=f(y), which is a keyword argument if a statement is open before it
+  bool several = false;              // return a, b: more than one value, not one call of several arguments
   char augmented_op = 0;             // '+' for +=; 0 for operators of more than one character
 };
 

@@ -17,16 +17,6 @@ bool TakesLast(std::string_view line) {
   return !before.empty() && !before.ends_with(kShape) && !before.ends_with(kSize);
 }
 
-// return out, hidden; not return f(out, hidden).
-bool ReturnsSeveral(std::string_view line) {
-  int depth = 0;
-  return std::any_of(line.begin(), line.end(), [&](char c) {
-    depth += std::string_view("([{").find(c) != std::string_view::npos ? 1 : 0;
-    depth -= std::string_view(")]}").find(c) != std::string_view::npos ? 1 : 0;
-    return depth == 0 && c == ',';
-  });
-}
-
 }  // namespace
 
 // Whether a later statement reads, under the name by which `reader` reads `id`, another value that was there before
@@ -100,24 +90,28 @@ bool SourceNames::HandsOutList(int32_t call, const SourceFrame& caller) const {
 
 // Whether the function returns it under its name, beside other values: return out + shortcut, hidden.
 bool SourceNames::IsReturned(const SourceFrame& frame, size_t maker, TensorId id) const {
-  const std::vector<size_t> readers = ReadingRuns(frame, id);
   const SourceRun& last = frame.runs.back();
-  const bool several =
-      last.line != nullptr && last.line->statement.kind == StatementKind::kReturn && ReturnsSeveral(last.line->text);
-  if (!several) return false;
+  if (last.line == nullptr || !last.line->statement.several) return false;
+  const std::vector<size_t> readers = ReadingRuns(frame, id);
   if (readers.back() + 1 == frame.runs.size()) return false;  // an operator of that line reads it
   if (!Binds(frame.runs[maker].line->statement) || frame.runs[maker].line->statement.targets.empty()) return false;
   const std::optional<Name> name = NameOf(frame, id, readers);
   return name && Contains(last.line->statement.reads, *name) && !Rebinds(frame, *name, maker);
 }
 
+// The call whose code hands the value around, and the frame that it is made in.
+SourceNames::CallAndCaller SourceNames::CallOf(TensorId id) const {
+  const size_t depth = calls_.CommonDepth(graph_, id);
+  if (depth == 0) return {};
+  const std::span<const int32_t> around = calls_.of_node(graph_.tensors[id].producer.value());
+  return {.call = around[depth - 1], .caller = frames_.Find(depth == 1 ? -1 : around[depth - 2])};
+}
+
 // What is returned is the caller's, who may keep it until the same line has called again, or to the end.
 int32_t SourceNames::ReturnedMayHoldUntil(TensorId id) const {
   const std::optional<Maker> known = MakerOf(id);
-  const size_t depth = known ? calls_.CommonDepth(graph_, id) : 0;
-  if (depth == 0 || !IsReturned(*known->frame, known->run, id)) return -1;
-  const std::span<const int32_t> around = calls_.of_node(graph_.tensors[id].producer.value());
-  const SourceFrame* caller = frames_.Find(depth == 1 ? -1 : around[depth - 2]);
+  if (!known || !IsReturned(*known->frame, known->run, id)) return -1;
+  const SourceFrame* caller = CallOf(id).caller;
   if (caller == nullptr) return -1;
   const SourceUnit& call = UnitOf(*caller, known->frame->end);
   const auto again = std::find_if(caller->units.begin(), caller->units.end(), [&](const SourceUnit& unit) {
@@ -128,11 +122,9 @@ int32_t SourceNames::ReturnedMayHoldUntil(TensorId id) const {
 
 int32_t SourceNames::ReturnedListMayHoldUntil(TensorId id) const {
   const std::optional<Maker> known = MakerOf(id);
-  const size_t depth = known ? calls_.CommonDepth(graph_, id) : 0;
-  if (depth == 0 || !IsOfLoop(*known->frame, known->run)) return -1;
-  const std::span<const int32_t> around = calls_.of_node(graph_.tensors[id].producer.value());
-  const SourceFrame* caller = frames_.Find(depth == 1 ? -1 : around[depth - 2]);
-  return caller != nullptr && HandsOutList(around[depth - 1], *caller) ? known->frame->end : -1;
+  if (!known || !IsOfLoop(*known->frame, known->run)) return -1;
+  const auto [call, caller] = CallOf(id);
+  return caller != nullptr && HandsOutList(call, *caller) ? known->frame->end : -1;
 }
 
 }  // namespace onnx_mem::names

@@ -56,6 +56,12 @@ class SourceNames {
   std::optional<Maker> MakerOf(TensorId id) const;
   size_t CountResults(int32_t begin, int32_t end) const;
   bool IsOfLoop(const SourceFrame& frame, size_t run) const;
+  // null: the model's own forward, or no line of the caller is known.
+  struct CallAndCaller {
+    int32_t call = -1;
+    const SourceFrame* caller = nullptr;
+  };
+  CallAndCaller CallOf(TensorId id) const;
   bool IsReturned(const SourceFrame& frame, size_t maker, TensorId id) const;
   bool HandsOutList(int32_t call, const SourceFrame& caller) const;
   const SourceUnit& UnitOf(const SourceFrame& frame, int32_t node) const;
