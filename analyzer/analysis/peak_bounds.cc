@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/assume/table/assumptions.h"
+#include "analyzer/assume/table/margins.h"
 #include "analyzer/graph/bytes.h"
 #include "analyzer/graph/status_macros.h"
 
@@ -156,6 +157,17 @@ absl::StatusOr<PeakBounds> BoundPeak(const Lowered& lowered, const Run& run, Pea
   Bounds bounds(lowered, run, peak, lower_for, peak_of);
   for (const Assumption& row : Assumptions()) RETURN_IF_ERROR(bounds.Take(row, diagnostics));
   return bounds.Join();
+}
+
+PeakBounds WithMargin(const PeakBounds& open, int64_t peak_bytes, const Lowered& lowered, bool training) {
+  if (lowered.recorded) return open;
+  const Margin beside = MarginBeside(ListingOf(lowered.assumptions), training);
+  const int64_t percent = peak_bytes / 100;
+  const int64_t low =
+      std::min(open.low_bytes - percent * beside.less_percent, peak_bytes - percent * kLeastReach.less_percent);
+  const int64_t high =
+      std::max(open.high_bytes + percent * beside.more_percent, peak_bytes + percent * kLeastReach.more_percent);
+  return {std::max<int64_t>(low, 0), high};
 }
 
 }  // namespace onnx_mem

@@ -37,6 +37,10 @@ struct Peak {
 absl::StatusOr<PeakBounds> BoundPeak(const Lowered& lowered, const Run& run, Peak peak, LowerFor lower_for,
                                      PeakOfLowered peak_of, std::vector<Diagnostic>& diagnostics);
 
+// `open`, the interval of a peak of `peak_bytes` by what the file leaves open, with the margin for what no row stands
+// for (assume/table/margins.h). Records have none.
+PeakBounds WithMargin(const PeakBounds& open, int64_t peak_bytes, const Lowered& lowered, bool training);
+
 }  // namespace onnx_mem
 
 #endif  // ONNX_MEM_ANALYZER_ANALYSIS_PEAK_BOUNDS_H_

@@ -30,7 +30,6 @@ inline constexpr std::string_view kNamesBySource = "names from the file's source
 
 // The same where the file lists the module's tensors (program_signature.h).
 inline constexpr std::string_view kTensorsListed = "the module's tensors as the file lists them";
-inline constexpr std::string_view kTensorsMissing = "of which it has not all";
 inline constexpr std::string_view kParametersMissing = "of which it has not all parameters";
 
 // Outermost first; null where the line is not known.

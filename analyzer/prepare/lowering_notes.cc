@@ -92,7 +92,6 @@ void ReportUnreadBuffers(const LostTensors& lost, const ProgramSignature& signat
     return;
   }
   lowered.assumptions.emplace_back(kTensorsListed);
-  if (!lost.unknown.empty() || !lost.unread_buffers.empty()) lowered.assumptions.emplace_back(kTensorsMissing);
   if (!lost.unknown.empty()) lowered.assumptions.emplace_back(kParametersMissing);
   if (lost.unread_buffers.empty()) return;
   lowered.unread_buffer_bytes = MostBytesOfBuffers(lost.unread_buffers, signature, lowered);

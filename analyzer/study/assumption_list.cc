@@ -192,7 +192,7 @@ void AddSettings(const Run& run, bool recorded, const Enacted& enacted, Assumpti
       list.emplace_back(std::string(setting.option), std::move(value));
     }
   }
-  if (!recorded) list.emplace_back("margin", MarginText(MarginOf(ListingOf(enacted.assumptions), run.training)));
+  if (!recorded) list.emplace_back("margin", MarginText(MarginBeside(ListingOf(enacted.assumptions), run.training)));
 }
 
 // What holds for training and inference alike.

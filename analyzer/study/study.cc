@@ -157,8 +157,8 @@ absl::Status Study::Widen(const Workload& workload, Ends ends, const MemoryProgr
   const auto lower_for = [&](const Run& run) {
     return LowerFound(enacted->model->graph, enacted->source, EnactedRun(run, own.layout));
   };
-  ASSIGN_OR_RETURN(const PeakBounds bounds, BoundRun(*lowered, own, peak, lower_for, diagnostics));
-  WidenByFile(bounds, figures);
+  ASSIGN_OR_RETURN(const PeakBounds open, BoundRun(*lowered, own, peak, lower_for, diagnostics));
+  WidenByFile(WithMargin(open, peak.bytes, *lowered, own.run.training), figures);
   return absl::OkStatus();
 }
 

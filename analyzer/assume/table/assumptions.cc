@@ -86,15 +86,6 @@ int64_t BytesOfUnread(const Lowered& lowered) { return -lowered.unread_parameter
 int64_t BytesOfOwnCopies(const Lowered& lowered) { return -BytesOfMergedCopies(lowered); }
 int64_t BytesOfUnreadBuffers(const Lowered& lowered) { return -lowered.unread_buffer_bytes; }
 
-template <bool training>
-int MarginBelow(const Lowered& lowered) {
-  return MarginOf(ListingOf(lowered.assumptions), training).less_percent;
-}
-template <bool training>
-int MarginAbove(const Lowered& lowered) {
-  return -MarginOf(ListingOf(lowered.assumptions), training).more_percent;
-}
-
 // A plan that keeps single calls names each as it runs, relu or relu_.
 bool IsInPlaceOpen(const Run& run, const Lowered&) {
   const bool named = run.training && std::any_of(run.segments.begin(), run.segments.end(),
@@ -109,10 +100,7 @@ bool IsNoneListed(const Run&, const Lowered& lowered) {
                       [](const Diagnostic& d) { return d.code == Code::kParameterUnread; });
 }
 // A file that lists the module's parameters and has them all.
-bool IsAllListed(const Run&, const Lowered& lowered) {
-  const FileListing listing = ListingOf(lowered.assumptions);
-  return listing == FileListing::kWhole || listing == FileListing::kAllButBuffers;
-}
+bool IsAllListed(const Run&, const Lowered& lowered) { return ListingOf(lowered.assumptions) == FileListing::kWhole; }
 // A file that lists parameters and has none of them: all that they led to is open.
 bool IsNothingTrained(const Run&, const Lowered& lowered) {
   return std::find(lowered.kinds.begin(), lowered.kinds.end(), TensorKind::kParameter) == lowered.kinds.end();
@@ -146,11 +134,6 @@ constexpr Alternative kNames[] = {
 constexpr Alternative kNamesOfTraining[] = {
     {.towards = Towards::kLess, .convention = true, .lowered = NameNothing},
     {.towards = Towards::kMore, .convention = true, .lowered = NameAllInCalls},
-};
-template <bool training>
-constexpr Alternative kMargin[] = {
-    {.towards = Towards::kLess, .percent = MarginBelow<training>},
-    {.towards = Towards::kMore, .percent = MarginAbove<training>},
 };
 // Nothing bounds what was not counted at all: no verdict that needs the upper end is to be sure.
 constexpr Alternative kMuchMore[] = {{.towards = Towards::kMore, .percent = [](const Lowered&) { return -300; }}};
@@ -261,8 +244,6 @@ constexpr Assumption kAssumptions[] = {
      .inference = false,
      .alternatives = kMuchMore,
      .open = IsNothingTrained},
-    {.fact = "what no export shows", .inference = false, .alternatives = kMargin<true>, .open = IsAlwaysOpen},
-    {.fact = "what no export shows", .training = false, .alternatives = kMargin<false>, .open = IsAlwaysOpen},
     {.fact = "sizes that are not known", .code = Code::kShapeUnknown, .alternatives = kMuchMore},
     {.fact = "sizes that are not known", .code = Code::kUnknownSize, .alternatives = kMuchMore},
     {.fact = "operators that are not known", .code = Code::kCustomOp, .alternatives = kMuchMore},

@@ -1,7 +1,6 @@
 #include "analyzer/assume/table/margins.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
@@ -10,18 +9,9 @@
 namespace onnx_mem {
 namespace {
 
-struct MarginRow {
-  FileListing listing;
-  Margin training;
-  Margin inference;
-};
-
-constexpr auto kMargins = std::to_array<MarginRow>({
-    {FileListing::kWhole, {.less_percent = 1, .more_percent = 1}, {.less_percent = 1, .more_percent = 1}},
-    {FileListing::kAllButBuffers, {.less_percent = 3, .more_percent = 2}, {.less_percent = 1, .more_percent = 6}},
-    {FileListing::kPartly, {.less_percent = 4, .more_percent = 3}, {.less_percent = 3, .more_percent = 3}},
-    {FileListing::kNone, {.less_percent = 1, .more_percent = 3}, {.less_percent = 1, .more_percent = 3}},
-});
+std::string ReachText(const Margin& margin) {
+  return absl::StrCat("-", margin.less_percent, " to +", margin.more_percent, " %");
+}
 
 }  // namespace
 
@@ -30,18 +20,18 @@ FileListing ListingOf(const std::vector<std::string>& assumptions) {
     return std::find(assumptions.begin(), assumptions.end(), mark) != assumptions.end();
   };
   if (!has(kTensorsListed)) return FileListing::kNone;
-  if (has(kParametersMissing)) return FileListing::kPartly;
-  return has(kTensorsMissing) ? FileListing::kAllButBuffers : FileListing::kWhole;
+  return has(kParametersMissing) ? FileListing::kPartly : FileListing::kWhole;
 }
 
-Margin MarginOf(FileListing listing, bool training) {
-  const auto* row =
-      std::find_if(kMargins.begin(), kMargins.end(), [&](const MarginRow& r) { return r.listing == listing; });
-  return training ? row->training : row->inference;
+Margin MarginBeside(FileListing listing, bool training) {
+  if (training) return listing == FileListing::kPartly ? Margin{.less_percent = 4, .more_percent = 3} : Margin{};
+  return listing == FileListing::kNone ? Margin{.more_percent = 3} : Margin{};
 }
 
-std::string MarginText(const Margin& margin) {
-  return absl::StrCat("-", margin.less_percent, " to +", margin.more_percent, " %");
+std::string MarginText(const Margin& beside) {
+  const std::string least = absl::StrCat("at least ", ReachText(kLeastReach));
+  if (beside.less_percent == 0 && beside.more_percent == 0) return least;
+  return absl::StrCat(least, ", and ", ReachText(beside), " beside what else is open");
 }
 
 }  // namespace onnx_mem

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "analyzer/assume/table/margins.h"
+#include "analyzer/analysis/peak_bounds.h"
 #include "analyzer/runtimes/figures.h"
 #include "analyzer/study/study.h"
 
@@ -14,16 +14,10 @@ namespace onnx_mem {
 
 struct Bounded {
   int64_t peak_bytes = 0;
-  PeakBounds bounds;  // without the margin
-  PeakBounds all;
+  PeakBounds bounds;  // by what the file leaves open
+  PeakBounds all;     // with the margin
   std::vector<Diagnostic> diagnostics;
 };
-
-// What no export shows is in every interval. The tests are of the other rows.
-inline PeakBounds WithoutMargin(const PeakBounds& bounds, int64_t peak_bytes, const Margin& margin) {
-  return {bounds.low_bytes + peak_bytes / 100 * margin.less_percent,
-          bounds.high_bytes - peak_bytes / 100 * margin.more_percent};
-}
 
 inline Bounded BoundsIn(Graph graph, const Workload& workload = {}, const std::vector<Diagnostic>& found = {}) {
   absl::StatusOr<Lowered> lowered = Prepare(graph, workload.run);
@@ -37,9 +31,8 @@ inline Bounded BoundsIn(Graph graph, const Workload& workload = {}, const std::v
       *lowered, workload, {bounded.peak_bytes, true}, [&](const Run& run) { return Prepare(graph, run); },
       bounded.diagnostics);
   EXPECT_TRUE(bounds.ok()) << bounds.status();
-  bounded.all = *bounds;
-  bounded.bounds =
-      WithoutMargin(*bounds, bounded.peak_bytes, MarginOf(ListingOf(lowered->assumptions), /*training=*/true));
+  bounded.bounds = *bounds;
+  bounded.all = WithMargin(*bounds, bounded.peak_bytes, *lowered, /*training=*/true);
   return bounded;
 }
 

@@ -8,6 +8,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/assume/table/margins.h"
+#include "analyzer/exported/source_trace.h"
 #include "analyzer/memory/timeline.h"
 #include "analyzer/runtimes/figures.h"
 #include "analyzer/study/study.h"
@@ -91,26 +93,37 @@ TEST(PeakBounds, WhatTheUserSaidIsNotInDoubt) {
   EXPECT_EQ(bounded.bounds.high_bytes, bounded.peak_bytes);
 }
 
-TEST(PeakBounds, AMarginOfItsKindIsInTheRangeOfEveryFile) {
+// Wheree nothing is open the range has its least reach, on both sides.
+TEST(PeakBounds, ARangeReachesAtLeastAMarginWhereNothingIsOpen) {
   Workload workload;
   workload.run.dropout = 0.0;
-  Graph graph = ParseGraph(kClassifier);
-  const Bounded unlisted = BoundsIn(graph, workload);
-  const int64_t percent = unlisted.peak_bytes / 100;
-  const Margin margin = MarginOf(FileListing::kNone, /*training=*/true);
-  EXPECT_GT(margin.less_percent, 0);
-  EXPECT_EQ(unlisted.all.low_bytes, unlisted.peak_bytes - margin.less_percent * percent);
-  EXPECT_EQ(unlisted.all.high_bytes, unlisted.peak_bytes + margin.more_percent * percent);
+  const Bounded settled = BoundsIn(ParseGraph(kClassifier), workload);
+  const int64_t percent = settled.peak_bytes / 100;
+  EXPECT_EQ(settled.all.low_bytes, settled.peak_bytes - kLeastReach.less_percent * percent);
+  EXPECT_EQ(settled.all.high_bytes, settled.peak_bytes + kLeastReach.more_percent * percent);
 }
 
-// The more a file does not have, the more it may be off.
-TEST(PeakBounds, TheMarginIsLargerWhereTensorsAreMissing) {
-  for (const bool training : {false, true}) {
-    const Margin whole = MarginOf(FileListing::kWhole, training), partly = MarginOf(FileListing::kPartly, training);
-    EXPECT_GT(partly.more_percent, whole.more_percent);
-    EXPECT_GE(whole.less_percent, 1);
-  }
-  EXPECT_EQ(MarginText({.less_percent = 2, .more_percent = 9}), "-2 to +9 %");
+TEST(PeakBounds, WhatAFileDoesNotListComesOnTopOfWhatIsOpen) {
+  const PeakBounds open = {.low_bytes = 9'000, .high_bytes = 20'000};
+  const auto high = [&](std::vector<std::string> marks, bool training) {
+    Lowered lowered;
+    lowered.assumptions = std::move(marks);
+    return WithMargin(open, 10'000, lowered, training).high_bytes;
+  };
+  const std::string listed(kTensorsListed), missing(kParametersMissing);
+  EXPECT_EQ(high({listed}, true), 20'000) << "as much is open anyway";
+  EXPECT_EQ(high({listed, missing}, true), 20'300) << "what the missing parameters led to is trained";
+  EXPECT_EQ(high({listed, missing}, false), 20'000);
+  EXPECT_EQ(high({}, false), 20'300) << "no word of any tensor that it lacks";
+  Lowered recorded;
+  recorded.recorded = true;
+  EXPECT_EQ(WithMargin(open, 10'000, recorded, true).high_bytes, 20'000) << "a record has no margin";
+}
+
+TEST(PeakBounds, AMarginIsSaidInWords) {
+  EXPECT_EQ(MarginText({}), "at least -1 to +6 %");
+  EXPECT_EQ(MarginText({.less_percent = 2, .more_percent = 9}),
+            "at least -1 to +6 %, and -2 to +9 % beside what else is open");
 }
 
 TEST(PeakBounds, ASharedHeadLowersIt) {
@@ -164,9 +177,7 @@ std::pair<int64_t, int64_t> BoundsOfInference(std::string_view text, std::string
       *lowered, workload, {peak_bytes, true}, [&](const Run& run) { return Prepare(graph, run); },
       enacted->diagnostics);
   EXPECT_TRUE(bounds.ok()) << bounds.status();
-  const PeakBounds others =
-      WithoutMargin(*bounds, peak_bytes, MarginOf(ListingOf(lowered->assumptions), /*training=*/false));
-  return {others.low_bytes - peak_bytes, others.high_bytes - peak_bytes};
+  return {bounds->low_bytes - peak_bytes, bounds->high_bytes - peak_bytes};
 }
 
 TEST(InferenceBounds, ASharedHeadLowersTheLeast) {
