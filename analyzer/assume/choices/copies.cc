@@ -41,6 +41,33 @@ bool PadsNothing(const FrameworkNode& node) {
   return !pads.empty() && std::all_of(pads.begin(), pads.end(), [](int64_t pad) { return pad == 0; });
 }
 
+// The parameter that `node` adds noise to, where the result has its shape and type; invalid otherwise. A product is a
+// mask's, which is for both modes.
+TensorId ParameterOf(const Lowered& lowered, const FrameworkNode& node) {
+  if (node.op != "add" || node.inputs.size() != 2) return {};
+  const Tensor& made = lowered.graph.tensors[node.outputs[0]];
+  const auto found = std::find_if(node.inputs.begin(), node.inputs.end(), [&](TensorId id) {
+    const Tensor& input = lowered.graph.tensors[id];
+    return !input.producer.valid() && lowered.kinds[id] == TensorKind::kParameter && input.shape == made.shape &&
+           input.dtype == made.dtype;
+  });
+  return found == node.inputs.end() ? TensorId() : *found;
+}
+
+bool IsOfStored(const Lowered& lowered, const FrameworkNode& node, const IdVector<TensorId, bool>& is_of_stored) {
+  return !node.inputs.empty() && std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId id) {
+    if (!id.valid() || is_of_stored[id]) return true;
+    const bool is_static = lowered.kinds[id] == TensorKind::kParameter || lowered.kinds[id] == TensorKind::kBuffer;
+    return is_static && !lowered.graph.tensors[id].producer.valid();
+  });
+}
+
+// A view, which takes nothing.
+void MakeView(FrameworkNode& node, TensorId of) {
+  node.op = "identity";
+  node.inputs = {of};
+}
+
 }  // namespace
 
 bool LeaveOutCopies(Lowered& lowered) {
@@ -83,6 +110,33 @@ bool PromoteAsRead(Lowered& lowered) {
     any = true;
   }
   return any;
+}
+
+bool LeaveOutNoise(Lowered& lowered) {
+  FrameworkGraph& graph = lowered.graph;
+  IdVector<TensorId, bool> is_of_stored(graph.tensors.size(), false), is_read(graph.tensors.size(), false);
+  bool any = false;
+  for (FrameworkNode& node : graph.nodes) {
+    if (!IsOfStored(lowered, node, is_of_stored)) continue;
+    for (TensorId id : node.outputs) is_of_stored[id] = true;
+    const TensorId parameter = ParameterOf(lowered, node);
+    if (parameter.valid()) MakeView(node, parameter);
+    any |= parameter.valid();
+  }
+  if (!any) return false;
+  // What nothing reads any more, the noise, is not made.
+  for (TensorId id : graph.outputs) is_read[id] = true;
+  for (NodeId id(static_cast<int32_t>(graph.nodes.size()) - 1); id.valid(); id = NodeId(id.value() - 1)) {
+    FrameworkNode& node = graph.nodes[id];
+    const auto read = [&](TensorId made) { return made.valid() && is_read[made]; };
+    const bool is_noise = !node.outputs.empty() && is_of_stored[node.outputs[0]] &&
+                          std::none_of(node.outputs.begin(), node.outputs.end(), read);
+    if (is_noise) MakeView(node, node.inputs[0]);
+    for (TensorId input : is_noise ? TensorIds() : node.inputs) {
+      if (input.valid()) is_read[input] = true;
+    }
+  }
+  return true;
 }
 
 }  // namespace onnx_mem

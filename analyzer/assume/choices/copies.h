@@ -1,4 +1,4 @@
-// Copies into the order of memory that code may leave out: a view continues in their place.
+// What code may leave out; a view continues in its place. Copies into the order of memory:
 //
 //   x.reshape(B, H, W, -1).permute(0, 3, 1, 2)           the next stage's image, with .contiguous() or without
 //   if self.training: x = x.contiguous()                 of a training export, in an inference
@@ -37,6 +37,12 @@ int64_t BytesOfMergedCopies(const Lowered& lowered);
 //
 // True if the model has any: its operators then read what such casts are given.
 bool PromoteAsRead(Lowered& lowered);
+
+// Noise that a layer adds to its weight in training alone: the sum of a parameter and what is computed of stored
+// tensors alone, in its shape, is that parameter in evaluation. False if there is none.
+//
+//   weight = self.mu + self.sigma * self.eps_p.ger(self.eps_q)
+bool LeaveOutNoise(Lowered& lowered);
 
 }  // namespace onnx_mem
 

@@ -172,6 +172,7 @@ constexpr Alternative kInPlace[] = {{.words = "with --inplace all", .run = Write
 constexpr Alternative kLooseFrozen[] = {{.towards = Towards::kLess, .lowered = FreezeLooseTables}};
 constexpr Alternative kUnread[] = {{.towards = Towards::kMore, .bytes = BytesOfUnread}};
 constexpr Alternative kUnreadBuffers[] = {{.towards = Towards::kMore, .bytes = BytesOfUnreadBuffers}};
+constexpr Alternative kNoNoise[] = {{.towards = Towards::kLess, .lowered = LeaveOutNoise}};
 constexpr Alternative kNoCopies[] = {{.towards = Towards::kLess, .lowered = LeaveOutCopies}};
 // A norm copies its gradient into the layout of what was not copied.
 constexpr Alternative kNoCopiesOfTraining[] = {{.lowered = LeaveOutCopies}};
@@ -213,6 +214,7 @@ constexpr Assumption kAssumptions[] = {
     {.fact = "contiguous copies", .inference = false, .alternatives = kNoCopiesOfTraining, .open = IsAlwaysOpen},
     {.fact = "equal calls", .alternatives = kMergedCalls, .open = HasSplitCalls},
     {.fact = "equal calls", .alternatives = kOwnCopies, .open = IsAlwaysOpen},
+    {.fact = "weights of training alone", .training = false, .alternatives = kNoNoise, .open = IsAlwaysOpen},
     {.fact = "casts", .alternatives = kPromoted, .open = IsAlwaysOpen},
     {.fact = "writes into buffers", .training = false, .alternatives = kIntoBuffers, .open = IsAlwaysOpen},
     {.fact = "attention kernel", .alternatives = kFusedAttention, .open = IsAttentionOpen},

@@ -180,6 +180,21 @@ std::pair<int64_t, int64_t> BoundsOfInference(std::string_view text, std::string
   return {bounds->low_bytes - peak_bytes, bounds->high_bytes - peak_bytes};
 }
 
+// A noisy layer's weight, mu + sigma * (p q), which training computes; an evaluation reads mu.
+TEST(InferenceBounds, NoiseOfTrainingMayNotRun) {
+  const auto least = [](const std::string& noise) {
+    return BoundsOfInference(R"(g (float[4,256] x) => (float[4,128] y)
+        <float[128,256] mu = ["location": "none"], float[128,256] sigma = ["location": "none"],
+         float[128,1] p = ["location": "none"], float[1,256] q = ["location": "none"]>
+        { )" + noise + " y = Gemm <transB=1> (x, w) }",
+                             "", "")
+        .first;
+  };
+  constexpr int64_t kWeightBytes = 128 * 256 * 4, kResultBytes = 4 * 128 * 4;
+  EXPECT_EQ(least("outer = Mul(p, q) scaled = Mul(sigma, outer) w = Add(mu, scaled)"), kResultBytes - 2 * kWeightBytes);
+  EXPECT_EQ(least("w = Mul(mu, sigma)"), 0) << "a mask is for both modes";
+}
+
 TEST(InferenceBounds, ASharedHeadLowersTheLeast) {
   EXPECT_EQ(BoundsOfInference(kLanguageModel, "w", "onnx::MatMul_9").first, -16 * 2000 * 4);
   EXPECT_EQ(BoundsOfInference(kLanguageModel, "w", "head.weight").first, 0);
