@@ -367,3 +367,21 @@ def test_a_state_that_the_loop_resets_has_a_step_of_its_own(program, tmp_path):
     path = onnx_mem.record(step=step, args=(x,)).save(tmp_path / "step.eager")
     measured = onnx_mem.measure(step=step, args=(x,), batch=24)
     assert onnx_mem.analyze(path, batch=24).training.peak_bytes == measured.peak_bytes
+
+
+class Differentiates(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.backbone = nn.Linear(4, 4)
+
+    def forward(self, x):
+        y = self.backbone(x)
+        return y + torch.func.vmap(torch.func.grad(lambda row: row.pow(2).sum()))(x)
+
+
+def test_gradients_inside_forward_have_a_way_out():
+    model, x = Differentiates(), torch.zeros(6, 4)
+    for ask in (onnx_mem.record, onnx_mem.measure):
+        with pytest.raises(onnx_mem.Error, match=r"autograd itself \(torch.func.grad.*\(model.backbone, x\)"):
+            ask(model, x)
+    assert onnx_mem.measure(model.backbone, x).peak_bytes > 0
