@@ -1,6 +1,7 @@
 """Tensors that a model holds in objects and closures: hooks that keep what they last saw, tables in an object."""
 import functools
 import threading
+import warnings
 
 import pytest
 import torch
@@ -127,3 +128,30 @@ class Grows(Skips):
 def test_what_grows_in_an_object_is_refused():
     with pytest.raises(onnx_mem.CannotRecord, match="forward leaves"):
         onnx_mem.record(Grows(), torch.zeros(3, 8))
+
+
+class Remembers(nn.Module):
+    """Keeps a result, as layers with a prior keep its logarithm."""
+
+    def __init__(self, detach=False, used=False):
+        super().__init__()
+        self.layer, self.prior, self.detach, self.used = nn.Linear(8, 4), None, detach, used
+
+    def forward(self, x):
+        y = self.layer(x)
+        self.prior = self.layer.weight.exp().sum()
+        if self.detach:
+            self.prior = self.prior.detach()
+        return y + self.prior if self.used else y
+
+
+@pytest.mark.parametrize("how", [{"detach": True}, {"used": True}])
+def test_a_graph_that_nothing_frees_is_said(program, how):
+    x = torch.zeros(3, 8)
+    with pytest.warns(UserWarning, match="forward keeps results with their graph in attributes"):
+        onnx_mem.record(Remembers(), x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        record = onnx_mem.record(Remembers(**how), x)
+    verified = onnx_mem.verify(record, Remembers(**how), x, batch=11)
+    assert verified.same, str(verified)

@@ -21,8 +21,8 @@ _HINTS = {"DataDependentOutputException": "a value of a tensor is read (item, in
 # What the framework says where it does not know tensors without data -> what that means here.
 _MEANS = {"HigherOrderOperator (\\w+)": "{} is one operator over functions of Python, which no line of a record holds",
           "\\.(numpy)\\(\\) is not supported": "code outside of torch ({}, a matcher) reads a value " + _OF_VALUES,
-          "(torch\\.func)\\.\\{grad": "forward runs autograd itself ({}.grad, vjp or jacrev), which is neither measured "
-                                   f"nor recorded; {_LEAVE_OUT}",
+          "(torch\\.func)\\.\\{grad": "forward runs autograd itself ({}.grad, vjp or jacrev), which is not measured "
+                                   f"and not recorded; {_LEAVE_OUT}",
           "self.shape_env must not be (None)": _OF_SHAPES}
 
 

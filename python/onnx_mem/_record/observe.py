@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import inspect
+import warnings
 import weakref
 from typing import Any, NoReturn
 
@@ -342,9 +343,12 @@ def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
             tree = treespec_dumps(spec)
         except NotImplementedError:                  # a class that has no name to be stored under: a plain list
             tree = treespec_dumps(tree_flatten(list(flat))[1])
+        keeps_graph = check_state and train and _keeps_graph(model, flat)
         del out, flat, loss_tensor
         if check_state:
             _refuse_growth(o, model, events)
+            if keeps_graph:
+                warnings.warn(_SAID_OF_KEPT_GRAPH, stacklevel=2)
         return dict(events=events, values=o.values, returned=returned, tree=tree, loss=loss,
                     saved_storages=o.saved_storages)
     finally:
@@ -366,6 +370,30 @@ def _refuse_results(flat: Any, train: bool) -> None:
     refuse_what_is_strange(type(t) for t in tensors)
     if train and any(t.device.type == "cpu" and t.requires_grad for t in tensors):
         raise CannotRecord("forward gives a tensor on the host; the gradients of it would be computed there")
+
+
+_SAID_OF_KEPT_GRAPH = ("forward keeps results with their graph in attributes, and its outputs do not depend on them: "
+                       "what that graph saves stays until the next call, and is not in the record. measure counts it; "
+                       "where the model detaches what it keeps, there is none")
+
+
+def _keeps_graph(model: torch.nn.Module, flat: list[Any]) -> bool:
+    """Whether an attribute has a graph that a backward from the outputs does not free."""
+    run = _nodes_behind([t for t in flat if isinstance(t, torch.Tensor)], {})
+    kept = _nodes_behind(Held(model).tensors, run)
+    return any(name.startswith("_raw_saved_") for node in kept.values() for name in dir(node))
+
+
+def _nodes_behind(tensors: list[torch.Tensor], without: dict[int, Any]) -> dict[int, Any]:
+    """The nodes of the graph of these, by id, but for those of another one."""
+    found: dict[int, Any] = {}
+    todo = [t.grad_fn for t in tensors]
+    while todo:
+        node = todo.pop()
+        if node is not None and id(node) not in found and id(node) not in without:
+            found[id(node)] = node
+            todo += [n for n, _ in node.next_functions]
+    return found
 
 
 def _refuse_growth(o: Observer, model: torch.nn.Module, events: list[tuple[Any, ...]]) -> None:
