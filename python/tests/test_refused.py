@@ -182,3 +182,206 @@ def test_names_of_modules_may_have_spaces(program, tmp_path):
     assert onnx_mem.Record.from_text(stepped.text()) == stepped
     report = onnx_mem.analyze(stepped)
     assert report.source == "record"
+
+
+class Moves(nn.Module):
+    """Moves what it is given to the device that it was made for, as a tabular network of AutoGluon does."""
+
+    def __init__(self, device):
+        super().__init__()
+        self.layer, self.device = nn.Linear(4, 4, device=device), device
+
+    def forward(self, x):
+        mask = torch.ones(x.shape[0], 4, device=self.device)
+        return self.layer(x.to(self.device)) * mask
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("device", ["cpu", torch.device("cpu")])
+def test_the_device_that_a_model_was_made_for_is_the_one_it_is_on(program, device, training):
+    model, x = Moves(device), torch.zeros(6, 4)
+    with pytest.warns(UserWarning, match="the model names the CPU as its device"):
+        record = onnx_mem.record(model, x)
+    with pytest.warns(UserWarning, match="the model names the CPU as its device"):
+        verified = onnx_mem.verify(record, model, x, batch=24, training=training)
+    assert verified.same, str(verified)
+    model.device = "cuda"
+    assert verified.model.peak_bytes == onnx_mem.measure(model, x, batch=24, training=training).peak_bytes
+
+
+class Fails(Moves):
+    def forward(self, x):
+        return super().forward(x)[self.no_such_attribute]
+
+
+def test_what_fails_on_the_device_that_is_meant_is_said():
+    for ask in (onnx_mem.record, onnx_mem.measure):
+        with pytest.raises(onnx_mem.Error, match="no_such_attribute"):
+            ask(Fails("cpu"), torch.zeros(6, 4))
+
+
+class Surrogate(torch.autograd.Function):
+    """Spikes whose slope is a tensor that no operator reads, as norse's are."""
+
+    @staticmethod
+    def forward(ctx, x, slope):
+        ctx.save_for_backward(x)
+        return (x > 0).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, = ctx.saved_tensors
+        return gradient / (x.abs() + 1).pow(2), None
+
+
+class Spikes(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.slope = nn.Linear(4, 4), torch.tensor(100.0)
+
+    def forward(self, x):
+        return Surrogate.apply(self.layer(x), self.slope)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_a_table_whose_device_alone_is_asked_for_is_not_read(program, training):
+    verified = onnx_mem.verify(onnx_mem.record(Spikes(), torch.zeros(6, 4)), Spikes(), torch.zeros(6, 4), batch=24,
+                               training=training)
+    assert verified.same, str(verified)
+
+
+def test_a_model_on_no_device_means_the_cpu_where_it_says_so():
+    model = Moves("meta")
+    model.device = "cpu"
+    with pytest.raises(onnx_mem.CannotRecord, match="two devices"):
+        onnx_mem.record(model, torch.zeros(6, 4))
+
+
+class Reverses(torch.autograd.Function):
+    """Gives its input as it is and keeps a number for the way back, as pytorch-revgrad does."""
+
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.save_for_backward(x, factor)
+        return x
+
+    @staticmethod
+    def backward(ctx, gradient):
+        _, factor = ctx.saved_tensors
+        return -gradient * factor, None
+
+
+class ReversesTwo(Reverses):
+    """The same beside a result of its own."""
+
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.save_for_backward(factor)
+        return x, x * factor, x
+
+    @staticmethod
+    def backward(ctx, gradient, other, again):
+        factor, = ctx.saved_tensors
+        return -gradient * factor + other + again, None
+
+
+class Reversed(nn.Module):
+    def __init__(self, function=Reverses):
+        super().__init__()
+        self.first, self.second, self.factor = nn.Linear(4, 4), nn.Linear(4, 4), torch.tensor(0.5)
+        self.function = function
+
+    def forward(self, x):
+        y = self.function.apply(self.first(x), self.factor)
+        return self.second(y if isinstance(y, torch.Tensor) else y[0].exp() + y[1] + y[2].view(-1, 4))
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("function", [Reverses, ReversesTwo])
+def test_a_function_that_gives_its_input_saves_before_its_backward_is_run(program, function, training):
+    model, x = Reversed(function), torch.zeros(6, 4)
+    verified = onnx_mem.verify(onnx_mem.record(model, x), model, x, batch=24, training=training)
+    assert verified.same, str(verified)
+
+
+class Outputs(nn.Module):
+    """Three results, each of which has a part in the loss."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
+
+    def forward(self, x):
+        return [layer(x) for layer in self.layers]
+
+
+def test_no_part_of_a_loss_outlives_its_sum(program):
+    verified = onnx_mem.verify(onnx_mem.record(Outputs(), torch.zeros(6, 4)), Outputs(), torch.zeros(6, 4), batch=24)
+    assert verified.same, str(verified)
+
+
+class Normalized(nn.Module):
+    """Writes into its buffers with out=, as a spectral norm does."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.utils.spectral_norm(nn.Conv1d(16, 8, 1))
+
+    def forward(self, x):
+        return self.layer(x.view(-1, 16, 4)).flatten(1)
+
+
+def test_what_is_written_with_out_takes_nothing(program):
+    x = torch.zeros(6, 64)
+    verified = onnx_mem.verify(onnx_mem.record(Normalized(), x), Normalized(), x, batch=24)
+    assert verified.same, str(verified)
+
+
+class Charges(nn.Module):
+    """Keeps its state with its graph, as spiking layers do, whose loops reset them; a Function reads it."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.state = nn.Linear(4, 4), 0.
+
+    def forward(self, x):
+        charge = self.layer(x)
+        if isinstance(self.state, torch.Tensor):
+            charge = Reverses.apply(self.state, torch.tensor(0.5, device=x.device)) + charge
+        self.state = charge.mean(0)
+        return charge
+
+
+def test_a_state_that_the_loop_resets_has_a_step_of_its_own(program, tmp_path):
+    model, x = Charges(), torch.zeros(6, 4)
+    for ask in (onnx_mem.record, onnx_mem.measure):
+        with pytest.raises(onnx_mem.Error, match=r"measure\(step=step, args=\(x,\)\)"):
+            ask(model, x)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+
+    def step(x):
+        optimizer.zero_grad()
+        model(x).mean().backward()
+        optimizer.step()
+        model.state = 0.
+    path = onnx_mem.record(step=step, args=(x,)).save(tmp_path / "step.eager")
+    measured = onnx_mem.measure(step=step, args=(x,), batch=24)
+    assert onnx_mem.analyze(path, batch=24).training.peak_bytes == measured.peak_bytes
+
+
+class Differentiates(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.backbone = nn.Linear(4, 4)
+
+    def forward(self, x):
+        y = self.backbone(x)
+        return y + torch.func.vmap(torch.func.grad(lambda row: row.pow(2).sum()))(x)
+
+
+def test_gradients_inside_forward_have_a_way_out():
+    model, x = Differentiates(), torch.zeros(6, 4)
+    for ask in (onnx_mem.record, onnx_mem.measure):
+        with pytest.raises(onnx_mem.Error, match=r"autograd itself \(torch.func.grad.*\(model.backbone, x\)"):
+            ask(model, x)
+    assert onnx_mem.measure(model.backbone, x).peak_bytes > 0

@@ -28,6 +28,28 @@ class Three(Two):
         return self.head(x)
 
 
+class Several(Two):
+    """The number of segments is no number on the line, which the file does not show."""
+
+    def __init__(self, segments):
+        super().__init__()
+        self.segments = segments
+
+    def forward(self, x):
+        return self.head(checkpoint_sequential(self.blocks, self.segments, x.tanh(), use_reentrant=False))
+
+
+@pytest.mark.parametrize("segments", [1, 2, 3, 7])
+def test_a_number_of_segments_that_the_line_lacks_is_in_the_range(program, segments, tmp_path):
+    model, x, path = Several(segments).train(), torch.zeros(64, 16), tmp_path / "m.onnx"
+    exported = torch.export.export(model, (x,), dynamic_shapes=({0: torch.export.Dim("batch")},), strict=False)
+    torch.onnx.export(exported, (x,), dynamo=True, verbose=False).save(path)
+    report, truth = onnx_mem.analyze(path, batch=64, optimizer="sgd"), onnx_mem.measure(model, x, optimizer="sgd")
+    low, high = report.training.json["peak_interval_bytes"]
+    assert low <= truth.peak_bytes <= high
+    assert onnx_mem.verify(onnx_mem.record(model, x), model, x, batch=64).same
+
+
 @pytest.mark.parametrize("make", [Two, Three])
 def test_a_sequence_takes_what_its_code_takes(program, make, tmp_path):
     model, x, path = make().train(), torch.zeros(64, 16), tmp_path / "m.onnx"

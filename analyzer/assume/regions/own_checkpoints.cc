@@ -169,7 +169,20 @@ class CheckpointLines {
   std::optional<Open> open_;
 };
 
+void AddInOrder(const std::vector<NodeSpan>& spans, Lowered& lowered) {
+  for (const NodeSpan& span : spans)
+    lowered.checkpointed.push_back({.span = span, .arguments = ArgumentsOf(lowered, span)});
+  std::sort(lowered.checkpointed.begin(), lowered.checkpointed.end(),
+            [](const CheckpointCall& a, const CheckpointCall& b) { return a.span.first < b.span.first; });
+}
+
 }  // namespace
+
+bool CheckpointOpenSequences(Lowered& lowered) {
+  const std::vector<NodeSpan> spans = FindOpenSequences(lowered.graph);
+  AddInOrder(spans, lowered);
+  return !spans.empty();
+}
 
 std::set<std::string, std::less<>> FindOwnCheckpoints(Lowered& lowered) {
   std::set<std::string, std::less<>> with_gradients;
@@ -177,10 +190,7 @@ std::set<std::string, std::less<>> FindOwnCheckpoints(Lowered& lowered) {
   for (const std::vector<OwnGraph>& chain : ChainsOf(lowered.graph))
     FindReentrant(chain, chain.back().span.last == last, lowered, with_gradients);
   CheckpointLines(lowered).Find();
-  for (const NodeSpan& span : FindSequentialCheckpoints(lowered.graph))
-    lowered.checkpointed.push_back({.span = span, .arguments = ArgumentsOf(lowered, span)});
-  std::sort(lowered.checkpointed.begin(), lowered.checkpointed.end(),
-            [](const CheckpointCall& a, const CheckpointCall& b) { return a.span.first < b.span.first; });
+  AddInOrder(FindSequentialCheckpoints(lowered.graph), lowered);
   if (!lowered.checkpointed.empty()) {
     lowered.assumptions.push_back(
         absl::StrCat("calls of torch.utils.checkpoint that the file shows (", lowered.checkpointed.size(), ")"));

@@ -24,6 +24,10 @@ namespace onnx_mem {
 // Adds them to the model. Gives the graphs (RegionOf) that are theirs, or of code behind them: all ran with gradients.
 std::set<std::string, std::less<>> FindOwnCheckpoints(Lowered& lowered);
 
+// Adds checkpoints of each function of the calls of checkpoint_sequential whose number of segments the file does not
+// show. False where there are none.
+bool CheckpointOpenSequences(Lowered& lowered);
+
 }  // namespace onnx_mem
 
 #endif  // ONNX_MEM_ANALYZER_ASSUME_REGIONS_OWN_CHECKPOINTS_H_

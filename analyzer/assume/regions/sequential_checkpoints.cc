@@ -70,6 +70,9 @@ struct Sequence {
 
 class Sequences {
  public:
+  // open: those without a number of segments on their line, instead of the others.
+  explicit Sequences(bool open) : of_open_(open) {}
+
   std::vector<NodeSpan> Find(const FrameworkGraph& graph) {
     for (int32_t i = 0; i < static_cast<int32_t>(graph.nodes.size()); ++i) {
       const FrameworkNode& node = graph.nodes[NodeId(i)];
@@ -123,8 +126,9 @@ class Sequences {
   void Close() {
     const std::optional<Sequence> call = std::exchange(open_, std::nullopt);
     if (!call) return;
-    const int64_t segments = SegmentsOf(call->line->text);
     const std::vector<int64_t> places = PlacesOf(call->units);
+    int64_t segments = SegmentsOf(call->line->text);
+    if (of_open_) segments = segments > 0 ? 0 : places.back() + 1;
     const int64_t size = segments > 0 ? (places.back() + 1) / segments : 0;
     int64_t last_segment = -1;
     for (size_t i = 0; size > 0 && i < places.size(); ++i) {
@@ -136,6 +140,7 @@ class Sequences {
     }
   }
 
+  bool of_open_;
   SourceTraceReader traces_;
   std::optional<Sequence> open_;
   std::vector<NodeSpan> found_;
@@ -143,6 +148,10 @@ class Sequences {
 
 }  // namespace
 
-std::vector<NodeSpan> FindSequentialCheckpoints(const FrameworkGraph& graph) { return Sequences().Find(graph); }
+std::vector<NodeSpan> FindSequentialCheckpoints(const FrameworkGraph& graph) {
+  return Sequences(/*open=*/false).Find(graph);
+}
+
+std::vector<NodeSpan> FindOpenSequences(const FrameworkGraph& graph) { return Sequences(/*open=*/true).Find(graph); }
 
 }  // namespace onnx_mem

@@ -17,6 +17,10 @@ namespace onnx_mem {
 // The nodes of each checkpoint that such a call makes. None of a call whose line does not have its number of segments.
 std::vector<NodeSpan> FindSequentialCheckpoints(const FrameworkGraph& graph);
 
+// Of calls whose line does not have it (checkpoint_sequential(self.blocks, self.segments, x)), as if each function were
+// a segment.
+std::vector<NodeSpan> FindOpenSequences(const FrameworkGraph& graph);
+
 }  // namespace onnx_mem
 
 #endif  // ONNX_MEM_ANALYZER_ASSUME_REGIONS_SEQUENTIAL_CHECKPOINTS_H_

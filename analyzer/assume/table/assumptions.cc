@@ -13,6 +13,7 @@
 #include "analyzer/assume/names/releases.h"
 #include "analyzer/assume/regions/function_saves.h"
 #include "analyzer/assume/regions/grad_regions.h"
+#include "analyzer/assume/regions/own_checkpoints.h"
 #include "analyzer/assume/table/margins.h"
 #include "analyzer/assume/table/operand_order.h"
 #include "analyzer/lower/draft/source_inplace.h"
@@ -184,6 +185,7 @@ constexpr Alternative kFusedAttention[] = {{.lowered = MakeAttentionRowsDense}};
 constexpr Alternative kWrittenOut[] = {{.towards = Towards::kLess, .bytes = BytesOfWrittenOut}};
 constexpr Alternative kDetached[] = {{.towards = Towards::kLess, .bytes = BytesWithoutDetach}};
 constexpr Alternative kOtherRegions[] = {{.lowered = TurnGradRegions}};
+constexpr Alternative kSegmentsOfSequences[] = {{.towards = Towards::kLess, .lowered = CheckpointOpenSequences}};
 constexpr Alternative kSilu[] = {{.words = "with --no-rewrite silu", .common = false, .run = SpellOutSilu}};
 constexpr Alternative kHardswish[] = {
     {.words = "with --no-rewrite hardswish", .common = false, .run = SpellOutHardswish}};
@@ -220,6 +222,10 @@ constexpr Assumption kAssumptions[] = {
     {.fact = "attention kernel", .alternatives = kFusedAttention, .open = IsAttentionOpen},
     {.fact = "detach", .inference = false, .alternatives = kDetached, .open = IsAlwaysOpen},
     {.fact = "no_grad or autocast", .inference = false, .alternatives = kOtherRegions, .open = IsAlwaysOpen},
+    {.fact = "segments of checkpoint_sequential",
+     .inference = false,
+     .alternatives = kSegmentsOfSequences,
+     .open = IsAlwaysOpen},
     {.fact = "functions that are written out", .inference = false, .alternatives = kWrittenOut, .open = IsAlwaysOpen},
     {.fact = "in-place activations", .code = Code::kInplaceAssumed, .inference = false, .alternatives = kNotInPlace},
     {.fact = "in-place activations", .code = Code::kInplacePossible, .inference = false, .alternatives = kInPlace},

@@ -21,6 +21,13 @@ void One(AtenCall& c) { c.TakeInputs({0}); }
 void Two(AtenCall& c) { c.TakeInputs({0, 1}); }
 void Three(AtenCall& c) { c.TakeInputs({0, 1, 2}); }
 
+// %5 = div.out %3 %4 out=%5: the kernel writes into %5, as copy_ would, and autograd has no part in it.
+void IntoOut(AtenCall& c) {
+  const TensorId out = c.Tensor(c.num_arguments(), "out");
+  const TensorId source = c.Tensor(0);
+  c.node.inputs = {out, source.valid() ? source : out};
+}
+
 // --- arithmetic
 
 // A number in the place of the second operand: another operator, with one input.

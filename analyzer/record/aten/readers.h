@@ -13,6 +13,7 @@ void FactoryLike(AtenCall& c);
 void One(AtenCall& c);
 void Two(AtenCall& c);
 void Three(AtenCall& c);
+void IntoOut(AtenCall& c);
 void Arithmetic(AtenCall& c);
 void DivideByMode(AtenCall& c);
 void ReversedSubtract(AtenCall& c);

@@ -100,4 +100,12 @@ const AtenRow* FindAten(std::string_view name) {
   return found == index.end() ? nullptr : found->second;
 }
 
+const AtenRow* FindAten(const Line& line) {
+  static constexpr AtenRow kIntoOut = {"out", "copy", IntoOut};
+  const bool has_out = std::any_of(line.options.begin(), line.options.end(), [](const auto& option) {
+    return option.first == "out" && option.second.kind == Argument::Kind::kValue;
+  });
+  return has_out && line.made == std::vector<bool>{false} ? &kIntoOut : FindAten(line.name);
+}
+
 }  // namespace onnx_mem::record

@@ -19,6 +19,9 @@ struct AtenRow {
 // The row of "relu_" or "add.Tensor", in a namespace "ns::op"; null where there is none.
 const AtenRow* FindAten(std::string_view name);
 
+// The row of an operator's line. What a call with out= writes over is no new tensor, whatever the operator.
+const AtenRow* FindAten(const Line& line);
+
 const std::vector<AtenRow>& AllAtenRows();
 
 }  // namespace onnx_mem::record

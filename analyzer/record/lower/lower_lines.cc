@@ -113,7 +113,7 @@ class LinesLowering {
   }
 
   absl::Status LowerOp(const Line& line) {
-    const AtenRow* row = FindAten(line.name);
+    const AtenRow* row = FindAten(line);
     FrameworkNode node = NewNode(line, row != nullptr ? row->op : "assumed");
     ASSIGN_OR_RETURN(const bool in_place, AddResults(line, node));
     if (std::any_of(node.outputs.begin(), node.outputs.end(), [](TensorId id) { return id.valid(); })) {

@@ -1,6 +1,8 @@
 """Functions of torch.nn.functional that behave otherwise on tensors without data than on a GPU."""
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +14,7 @@ from torch.utils._pytree import tree_map
 from .attention import CHOOSING, attention
 from .wrapped import is_wrapper
 
+_OPTIMIZERS = os.path.dirname(torch.optim.__file__)
 _LAYER, _LINEAR = F.multi_head_attention_forward, F.linear
 
 
@@ -60,13 +63,16 @@ class AsOnAGpu(TorchFunctionMode):
 
 class CpuIsTheGpu(TorchFunctionMode):
     """Where code names the CPU, the GPU is meant: what a loop takes for its device on a machine without one
-    (torch.device("cuda" if torch.cuda.is_available() else "cpu"), the device of a trainer's arguments)."""
+    (torch.device("cuda" if torch.cuda.is_available() else "cpu"), the device of a trainer's arguments), or a model for
+    the one that it was made on."""
 
     def __init__(self, device: str) -> None:
         super().__init__()
         self.device = device
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
+        if sys._getframe(1).f_code.co_filename.startswith(_OPTIMIZERS):      # their counters stay on the host
+            return func(*args, **(kwargs or {}))
         kwargs = {name: self._meant(x) for name, x in (kwargs or {}).items()}
         return func(*map(self._meant, args), **kwargs)
 

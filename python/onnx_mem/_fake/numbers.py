@@ -185,6 +185,10 @@ class FakeMode(FakeTensorMode):
     _has_drawn = False      # a number that was drawn: until then no operator is looked through for one
 
     def dispatch(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
+        with torch._C.DisableTorchFunctionSubclass():     # kernels in Python of tensors without data
+            return self._dispatched(func, types, args, kwargs)
+
+    def _dispatched(self, func: Any, types: Any, args: Any, kwargs: dict[str, Any] | None) -> Any:
         if func is aten._local_scalar_dense.default:
             if known(args[0]) is not None:
                 return known(args[0]).item()

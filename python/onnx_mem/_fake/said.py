@@ -8,6 +8,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from .numbers import DrawnNumber
+from .subclasses import is_name_of_carried
 
 _LEAVE_OUT = ("leave out what needs it, often labels, or measure the parts that do not: "
               "onnx_mem.measure(model.backbone, x)")
@@ -20,7 +21,8 @@ _HINTS = {"DataDependentOutputException": "a value of a tensor is read (item, in
 # What the framework says where it does not know tensors without data -> what that means here.
 _MEANS = {"HigherOrderOperator (\\w+)": "{} is one operator over functions of Python, which no line of a record holds",
           "\\.(numpy)\\(\\) is not supported": "code outside of torch ({}, a matcher) reads a value " + _OF_VALUES,
-          "Tensor subclass (\\w+)": "forward makes a {}; tensor subclasses are not recorded",
+          "(torch\\.func)\\.\\{grad": "forward runs autograd itself ({}.grad, vjp or jacrev), which is not measured "
+                                   f"and not recorded; {_LEAVE_OUT}",
           "self.shape_env must not be (None)": _OF_SHAPES}
 
 
@@ -48,6 +50,10 @@ def said(error: BaseException) -> str:
     if operator and "NVIDIA driver" in str(error):
         return (f"operator {operator} has no kernel for tensors without data; leave out what needs it, a loss by "
                 "leaving out the labels")
+    if subclass := re.search("Tensor subclass (\\w+)", str(error)):
+        if is_name_of_carried(subclass[1]):
+            return f"forward calls {subclass[1]} on a tensor; t.as_subclass({subclass[1]}) makes the same of t"
+        return f"forward makes a {subclass[1]}; tensor subclasses are not recorded"
     for pattern, means in _MEANS.items():
         found = re.search(pattern, str(error))
         if found:

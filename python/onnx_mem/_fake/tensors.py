@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import dataclasses
 import functools
 import importlib
@@ -22,6 +21,7 @@ from ..errors import CannotRecord, Error
 from .attention import attention
 from .ctc import ctc_loss
 from .functions import AsOnAGpu, CpuIsTheGpu
+from .held import Held, copied
 from .inputs import FreeDims, batch_dim_of
 from .kernels import register
 from .launches import launches
@@ -29,6 +29,7 @@ from .numbers import FakeMode, known, tell_example
 from .packed import held_by_packed, pack, packed_kernels
 from .recurrent import RECURRENT, recurrent
 from .said import said
+from .subclasses import carries, dressed, is_carried, subclasses
 from .wrapped import int_mm, is_sparse, is_wrapper, parts_of, wrapped_again, wrapped_of
 
 T = TypeVar("T")
@@ -37,7 +38,6 @@ DEVICE = "cuda"
 CAPABILITY = (8, 0)                 # what code that asks for it gets
 _PLAIN_TYPES = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, FakeTensor)
 _AN_INPUT = "an input"
-_NOT_COPIED = (torch.jit.ScriptFunction, type({}.keys()))     # copy.deepcopy refuses them; keys hold no tensor
 _WRAPPERS = ("DataParallel", "DistributedDataParallel", "FullyShardedDataParallel", "FSDPModule")
 
 
@@ -56,6 +56,7 @@ def fake_cuda(default_device: bool = False) -> Iterator[None]:
         stack.enter_context(AsOnAGpu())
         stack.enter_context(packed_kernels())
         stack.enter_context(launches())
+        stack.enter_context(subclasses())
         patch(stack, torch.nn.functional, "scaled_dot_product_attention", attention)
         patch(stack, torch, "ctc_loss", ctc_loss)
         patch(stack, torch.nn.init, "trunc_normal_", lambda t, *a, **k: t)   # reads data: impossible on fake tensors
@@ -96,8 +97,8 @@ def fake_cuda(default_device: bool = False) -> Iterator[None]:
         yield
 
 
-SAID_OF_DEVICE = ("the step names the CPU as its device, as it does on a machine without a GPU: the GPU is taken in "
-                  "its place")
+SAID_OF_DEVICE = ("{} names the CPU as its device, as it does on a machine without a GPU: the GPU is taken in its "
+                  "place")
 
 
 def on_fake_cuda(what: str, run: Callable[[], T], names_cpu: bool = False) -> T:
@@ -112,7 +113,7 @@ def on_fake_cuda(what: str, run: Callable[[], T], names_cpu: bool = False) -> T:
     if names_cpu and isinstance(first, FakeTensorDeviceMismatchError):
         made, first = _first_to_run(run, functools.partial(CpuIsTheGpu, DEVICE))
         if first is None:
-            warnings.warn(SAID_OF_DEVICE, stacklevel=2)
+            warnings.warn(SAID_OF_DEVICE.format(what), stacklevel=2)
     if first is not None:
         raise Error(f"{what} does not run on tensors without data: {said(first)}", "cannot-measure") from first
     return made
@@ -147,6 +148,10 @@ class _SecondStream:
                     "measured", "cannot-measure")
 
 
+RESET_OR_DETACH = ("detach it where the model keeps it; where your loop resets the model instead, measure(step=step, "
+                   "args=(x,)) of a step that does, too")
+
+
 @contextlib.contextmanager
 def keeps_nothing() -> Iterator[None]:
     """Autograd saves nothing inside, whatever hooks the model sets: what a first call leaves behind must not hold that
@@ -157,8 +162,7 @@ def keeps_nothing() -> Iterator[None]:
         if inside:
             raise Error("forward runs autograd itself (torch.autograd.grad or backward)", "cannot-measure")
         raise Error("a tensor kept from an earlier call still has its graph; a training loop would fail there "
-                    "(\"backward through the graph a second time\"): detach it where the model keeps it",
-                    "cannot-measure")
+                    f"(\"backward through the graph a second time\"): {RESET_OR_DETACH}", "cannot-measure")
 
     def enter(_: Any) -> None:
         torch._C._autograd._push_saved_tensors_default_hooks(lambda t: None, unpack)
@@ -232,8 +236,7 @@ def refuse_what_is_not_plain(model: torch.nn.Module, inputs: Any) -> list[str]:
                 raise CannotRecord(f"'{name}' is a {type(t).__module__}.{type(t).__name__} that is trained; frozen "
                                    "ones alone are recorded: requires_grad_(False)")
             continue
-        if type(t) not in _PLAIN_TYPES and not (isinstance(t, torch.nn.Parameter) and isinstance(t.data, _PLAIN_TYPES)
-                                                and type(t.data) in _PLAIN_TYPES):
+        if not _is_plain(t) and not (isinstance(t, torch.nn.Parameter) and type(t.data) in _PLAIN_TYPES):
             raise CannotRecord(f"'{name}' is a {type(t).__module__}.{type(t).__name__}; tensor subclasses are not "
                                "recorded")
         if t.layout != torch.strided:
@@ -243,10 +246,14 @@ def refuse_what_is_not_plain(model: torch.nn.Module, inputs: Any) -> list[str]:
     return notes
 
 
+def _is_plain(t: torch.Tensor) -> bool:
+    return type(t) in _PLAIN_TYPES or is_carried(type(t)) or carries(type(t))
+
+
 def refuse_what_is_strange(kinds: Any) -> None:
-    """Raises CannotRecord where one of these classes of tensors is none of PyTorch's own."""
+    """Raises CannotRecord where the operators of one of these classes of tensors are not PyTorch's own."""
     for kind in kinds:
-        if kind not in _PLAIN_TYPES:
+        if kind not in _PLAIN_TYPES and not carries(kind):
             raise CannotRecord(f"forward makes a {kind.__module__}.{kind.__name__}; tensor subclasses are not recorded")
 
 
@@ -269,10 +276,8 @@ def weightless(model: torch.nn.Module, device: str = DEVICE, dtype: torch.dtype 
                            "alone")
     tensors = [part for t in [*model.parameters(), *model.buffers()] for _, part in parts_of(t)]
     tensors += held_by_packed(model)
-    for m in model.modules():
-        own = tree_leaves(_attributes_of(m))
-        tensors += [t for t in own if isinstance(t, torch.Tensor)]
-        memo.update({id(x): x for x in own if isinstance(x, _NOT_COPIED)})
+    held = Held(model)
+    tensors += held.tensors
     moved = {id(t) for t in [*model.parameters(), *model.buffers()] if dtype is not None and t.is_floating_point()}
     memo.update(without_data(tensors, device, dtype, moved))
     for t in filter(_is_mask, tensors if given is not None and given.masks else ()):
@@ -280,21 +285,17 @@ def weightless(model: torch.nn.Module, device: str = DEVICE, dtype: torch.dtype 
     pack(model, memo)
     memo.update({id(t): wrapped_again(t, memo) for t in wrapped.values()})
     memo["keep"] = tensors                     # deepcopy keys by id: the originals must outlive it
-    return copy.deepcopy(model, memo)
-
-
-def _attributes_of(module: torch.nn.Module) -> dict[str, Any]:
-    return {k: v for k, v in module.__dict__.items() if k not in ("_parameters", "_buffers", "_modules")}
+    return copied(model, held, memo)
 
 
 def replace_kept(model: torch.nn.Module, other: dict[int, torch.Tensor]) -> None:
-    """Where modules keep one of these tensors, by id, as an attribute or in a list or dict that is one, they get the
-    other one for it: an input of the call before is that of this call, as in a loop that gives the same each time."""
-    for own in map(vars, model.modules() if other else ()):
-        for of in (own, *(v for v in own.values() if type(v) in (list, dict))):
-            for key, t in list(of.items() if isinstance(of, dict) else enumerate(of)):
-                if isinstance(t, torch.Tensor) and id(t) in other:
-                    of[key] = other[id(t)]
+    """Where modules keep one of these tensors, by id, as an attribute or in a list, dict or object behind one, they get
+    the other one for it: an input of the call before is that of this call, as in a loop that gives the same each
+    time."""
+    for of in Held(model).containers if other else ():
+        for key, t in list(of.items() if isinstance(of, dict) else enumerate(of)):
+            if isinstance(t, torch.Tensor) and id(t) in other:
+                of[key] = other[id(t)]
 
 
 def _is_mask(t: torch.Tensor) -> bool:
@@ -304,8 +305,12 @@ def _is_mask(t: torch.Tensor) -> bool:
 
 def holds_masks(model: torch.nn.Module) -> bool:
     """Whether the model has masks of its own."""
-    held = [*model.buffers(), *(t for m in model.modules() for t in tree_leaves(_attributes_of(m)))]
-    return any(isinstance(t, torch.Tensor) and _is_mask(t) for t in held)
+    return any(map(_is_mask, [*model.buffers(), *Held(model).tensors]))
+
+
+def stands_on_cpu(model: torch.nn.Module) -> bool:
+    """Whether a name of the CPU in its code may mean where it stands now."""
+    return all(t.device.type == "cpu" for t in [*model.parameters(), *model.buffers()])
 
 
 def without_data(tensors: list[torch.Tensor], device: str = DEVICE, dtype: torch.dtype | None = None,
@@ -331,7 +336,7 @@ def without_data(tensors: list[torch.Tensor], device: str = DEVICE, dtype: torch
             if isinstance(t, torch.nn.Parameter):
                 made[id(t)] = torch.nn.Parameter(fake, requires_grad=t.requires_grad)
             else:
-                made[id(t)] = fake.requires_grad_(t.requires_grad and t.is_leaf)
+                made[id(t)] = dressed(fake.requires_grad_(t.requires_grad and t.is_leaf), t)
     return made
 
 
@@ -388,7 +393,7 @@ def resized(inputs: Any, old: int, new: int, batch_dim: Any, names: list[str], f
                 strides = torch.empty(shape, device="meta").to(memory_format=_memory_format(t)).stride()
             fake = (torch.empty(shape, dtype=t.dtype, device=DEVICE) if strides is None else
                     torch.empty_strided(shape, strides, dtype=t.dtype, device=DEVICE))
-            seen[id(t)] = fake.requires_grad_(t.requires_grad and t.is_leaf)
+            seen[id(t)] = dressed(fake.requires_grad_(t.requires_grad and t.is_leaf), t)
             if given.values:
                 tell_example(fake, t)
         out.append(seen[id(t)])

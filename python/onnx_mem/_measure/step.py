@@ -25,6 +25,7 @@ from .._fake.tensors import (
     on_fake_cuda,
     refuse_what_is_not_plain,
     resized,
+    stands_on_cpu,
     weightless,
 )
 from .._types import BatchDim, GivenPlan, Input, Loss, Module, Precision
@@ -127,7 +128,8 @@ def measure(model: Module | None = None, args: object = (), *rest: object,
             return run_step(made, inputs, batch or was, optimizer, training, loss, vocabulary, precision=precision,
                             accumulate=accumulate, loop=loop)
     try:
-        measured, given = first_given(lambda given: on_fake_cuda("the model", lambda: run(given)), holds_masks(model))
+        measured, given = first_given(lambda given: on_fake_cuda("the model", lambda: run(given), stands_on_cpu(model)),
+                                      holds_masks(model))
     except Error as e:
         if not isinstance(e.__cause__, DynamicOutputShapeException) or not is_of_backward(e.__cause__):
             raise
@@ -371,14 +373,17 @@ def _loss(out: Any, kind: str, targets: Any) -> Any:
         return own_loss(out)
     total = None
     for i, t in enumerate(floating_outputs(out)):
-        if kind == "mean" or t.dim() == 0:
-            one = t if t.dim() == 0 else t.mean()
-        elif targets[i].dim() + 1 == t.dim() and tuple(targets[i].shape) == tuple(t.shape[:-1]) and t.dim() > 2:
-            one = F.cross_entropy(t.flatten(0, -2), targets[i].flatten())
-        else:
-            one = F.cross_entropy(t, targets[i])
-        total = one if total is None else total + one
+        # No name holds what one output adds.
+        total = _of_output(t, kind, targets, i) if total is None else total + _of_output(t, kind, targets, i)
     return total
+
+
+def _of_output(t: torch.Tensor, kind: str, targets: Any, i: int) -> torch.Tensor:
+    if kind == "mean" or t.dim() == 0:
+        return t if t.dim() == 0 else t.mean()
+    if targets[i].dim() + 1 == t.dim() and tuple(targets[i].shape) == tuple(t.shape[:-1]) and t.dim() > 2:
+        return F.cross_entropy(t.flatten(0, -2), targets[i].flatten())
+    return F.cross_entropy(t, targets[i])
 
 
 def _vocabulary(model: torch.nn.Module, args: Any, kwargs: dict[str, Any]) -> frozenset[int]:

@@ -129,6 +129,8 @@ class StorageTracker(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         if are_wrappers(types):
             return NotImplemented                  # its own code runs, on the tensors that it wraps
+        if func.namespace == "prim":               # which device it is on, as autograd.Function wants to know
+            return func(*args, **(kwargs or {}))
         refuse_read_sparse(func, (args, kwargs))
         if is_composite(func):
             with self:

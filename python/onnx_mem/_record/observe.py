@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import inspect
+import warnings
 import weakref
 from typing import Any, NoReturn
 
@@ -16,10 +17,11 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_leaves, treespec_dumps
 
+from .._fake.held import Held
 from .._fake.inputs import input_names
 from .._fake.packed import beside_packed
 from .._fake.precision import autocast
-from .._fake.tensors import patch, refuse_what_is_strange
+from .._fake.tensors import RESET_OR_DETACH, patch, refuse_what_is_strange
 from .._fake.wrapped import are_wrappers, is_composite, is_wrapper, parts_of, refuse_read_sparse
 from ..errors import CannotRecord
 from .spans import watch_spans
@@ -146,6 +148,12 @@ class Observer(TorchDispatchMode):
             return None
         return self._by_window.get(self._window(t))
 
+    def refuse_old_graph(self, t: torch.Tensor) -> None:
+        """Raises CannotRecord where autograd would go on into the call before."""
+        if self.grad_on and t.requires_grad and not t.is_leaf and (
+                self.values[self.value(t)]["kind"] in ("const", "buffer")):
+            raise CannotRecord(f"a tensor kept from an earlier call still has its graph; {RESET_OR_DETACH}")
+
     # -- what happens ------------------------------------------------------------------------------------------------
     def encode(self, a: Any) -> Any:
         if isinstance(a, torch.Tensor):
@@ -153,9 +161,7 @@ class Observer(TorchDispatchMode):
             if self.grad_on and self.pending is None and a.requires_grad:
                 self._differentiable.add(v)
                 known = self.values[v]
-                if known["kind"] in ("const", "buffer") and not a.is_leaf:
-                    raise CannotRecord("a tensor kept from an earlier call still has its graph; detach it where the "
-                                       "model keeps it")
+                self.refuse_old_graph(a)
                 if a.is_leaf and known["kind"] in ("value", "const", "input") and not known.get("leaf"):
                     known["leaf"] = True
                     self.events.append(("leaf", v))
@@ -222,7 +228,8 @@ class Observer(TorchDispatchMode):
         if is_composite(func):
             with self:
                 return func.decompose(*args, **kwargs)
-        if self.pending is not None:
+        of_function = self.pending if self.pending is not None and self.pending.is_view_of_output(func, args) else None
+        if self.pending is not None and of_function is None:
             self.pending.before_next_line()
         schema = func._schema
         name = schema.name.removeprefix("aten::")
@@ -242,6 +249,8 @@ class Observer(TorchDispatchMode):
         if func._overloadname != "default":
             name += "." + func._overloadname
         self.note_op(name, *encoded, out)
+        if of_function is not None:
+            of_function.view_of_output(args[0], out)
         return out
 
     def _refuse_differentiated(self, func: Any, args: Any, kwargs: Any) -> None:
@@ -303,7 +312,7 @@ def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
         if name:
             handles.append(m.register_forward_pre_hook(lambda m, a, name=name: _module_event(o, ("call", name))))
             handles.append(m.register_forward_hook(lambda m, a, r: _module_event(o, ("ret",)), always_call=True))
-    for t in _attributes(model):
+    for t in Held(model).tensors:
         o.attribute(t)
     tensors = t = p = b = part = None                # what forward replaces dies where it does
     casts = contextlib.ExitStack()               # the loss is under autocast too: what it keeps outlives forward
@@ -334,9 +343,12 @@ def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
             tree = treespec_dumps(spec)
         except NotImplementedError:                  # a class that has no name to be stored under: a plain list
             tree = treespec_dumps(tree_flatten(list(flat))[1])
+        keeps_graph = check_state and train and _keeps_graph(model, flat)
         del out, flat, loss_tensor
         if check_state:
             _refuse_growth(o, model, events)
+            if keeps_graph:
+                warnings.warn(_SAID_OF_KEPT_GRAPH, stacklevel=2)
         return dict(events=events, values=o.values, returned=returned, tree=tree, loss=loss,
                     saved_storages=o.saved_storages)
     finally:
@@ -360,10 +372,28 @@ def _refuse_results(flat: Any, train: bool) -> None:
         raise CannotRecord("forward gives a tensor on the host; the gradients of it would be computed there")
 
 
-def _attributes(model: torch.nn.Module) -> list[torch.Tensor]:
-    others = ("_parameters", "_buffers", "_modules")
-    own = [v for m in model.modules() for k, v in m.__dict__.items() if k not in others]
-    return [t for t in tree_leaves(own) if isinstance(t, torch.Tensor)]
+_SAID_OF_KEPT_GRAPH = ("forward keeps results with their graph in attributes, and its outputs do not depend on them: "
+                       "what that graph saves stays until the next call, and is not in the record. measure counts it; "
+                       "where the model detaches what it keeps, there is none")
+
+
+def _keeps_graph(model: torch.nn.Module, flat: list[Any]) -> bool:
+    """Whether an attribute has a graph that a backward from the outputs does not free."""
+    run = _nodes_behind([t for t in flat if isinstance(t, torch.Tensor)], {})
+    kept = _nodes_behind(Held(model).tensors, run)
+    return any(name.startswith("_raw_saved_") for node in kept.values() for name in dir(node))
+
+
+def _nodes_behind(tensors: list[torch.Tensor], without: dict[int, Any]) -> dict[int, Any]:
+    """The nodes of the graph of these, by id, but for those of another one."""
+    found: dict[int, Any] = {}
+    todo = [t.grad_fn for t in tensors]
+    while todo:
+        node = todo.pop()
+        if node is not None and id(node) not in found and id(node) not in without:
+            found[id(node)] = node
+            todo += [n for n, _ in node.next_functions]
+    return found
 
 
 def _refuse_growth(o: Observer, model: torch.nn.Module, events: list[tuple[Any, ...]]) -> None:
@@ -371,7 +401,7 @@ def _refuse_growth(o: Observer, model: torch.nn.Module, events: list[tuple[Any, 
     need more than the one before."""
     gc.collect()
     left, of, gone = {}, {}, {e[1] for e in events if e[0] == "storage_gone"}
-    for t in _attributes(model):
+    for t in Held(model).tensors:
         n = o._storage_of.get(t.untyped_storage()._cdata)
         if n is not None and o.values[o._first_of[n]]["kind"] in ("value", "gradient"):
             left[n] = t.untyped_storage().nbytes()

@@ -12,17 +12,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensorDeviceMismatchError
 from torch.utils._pytree import tree_leaves
 
 from .. import _progress
 from .._examples import examples
 from .._fake.compiled import compiled_calls
+from .._fake.functions import CpuIsTheGpu
 from .._fake.given import SAID_OF_VALUES, first_given
 from .._fake.inputs import FreeDims, free_dims, input_names
 from .._fake.precision import autocast, checked, converted, type_of
 from .._fake.said import said
 from .._fake.tensors import (
+    DEVICE,
     NOTHING,
+    SAID_OF_DEVICE,
     Given,
     batch_of,
     fake_cuda,
@@ -31,6 +35,7 @@ from .._fake.tensors import (
     refuse_what_is_not_plain,
     replace_kept,
     resized,
+    stands_on_cpu,
     weightless,
 )
 from .._types import BatchDim, FreeSize, Input, Mode, Module, Precision
@@ -218,22 +223,26 @@ def _with_a_device(model: torch.nn.Module, args: Any, kwargs: dict[str, Any], ru
                    precisions: Any) -> Record:
     try:
         return _record(model, args, kwargs, runs, modes, precisions, default_device=False)
-    except CannotRecord as first:
-        if "device" not in str(first):
+    except CannotRecord as e:
+        if "device" not in str(e):
             raise
-        # A model that never ran on a GPU makes tensors without naming a device: as under torch.set_default_device.
-        try:
-            return _record(model, args, kwargs, runs, modes, precisions, default_device=True)
-        except CannotRecord:
-            raise first from first.__cause__
+        first = e
+    # A model that never ran on a GPU makes tensors without naming a device: as under torch.set_default_device.
+    with contextlib.suppress(CannotRecord):
+        return _record(model, args, kwargs, runs, modes, precisions, default_device=True)
+    if not (stands_on_cpu(model) and isinstance(first.__cause__, FakeTensorDeviceMismatchError)):
+        raise first from first.__cause__
+    made = _record(model, args, kwargs, runs, modes, precisions, False, CpuIsTheGpu(DEVICE))
+    warnings.warn(SAID_OF_DEVICE.format("the model"), stacklevel=2)
+    return made
 
 
 def _record(model: torch.nn.Module, args: Any, kwargs: dict[str, Any], runs: Any, modes: Any, precisions: Any,
-            default_device: Any) -> Record:
+            default_device: bool, beside: contextlib.AbstractContextManager[Any] | None = None) -> Record:
     programs, ranges = {}, []
     for precision in (None, *precisions):
         x = converted((args, kwargs), precision)
-        with fake_cuda(default_device):
+        with fake_cuda(default_device), beside or contextlib.nullcontext():
             try:
                 fake = weightless(model, dtype=type_of(precision), given=runs.given)
             except Exception as e:

@@ -19,6 +19,8 @@ from .._fake.tensors import patch
 from .._fake.wrapped import plain_leaves
 from ..errors import CannotRecord
 
+_VIEWS = (torch.ops.aten.view.default, torch.ops.aten.alias.default, torch.ops.aten.detach.default)
+
 
 class FunctionSpan:
     """One call of an autograd.Function from the start of its forward to the next line of the model."""
@@ -29,6 +31,7 @@ class FunctionSpan:
         self.inputs: tuple[Any, ...] = ()
         self.outputs: tuple[Any, ...] = ()
         self.returned = False
+        self.views_left = 0         # of outputs that are inputs, which the framework makes before it saves
         # While it is pending: what it saves, and what the operator behind it does, which saves before it is seen.
         self.packed: list[Any] = []
 
@@ -54,6 +57,26 @@ class FunctionSpan:
         o.events.append(("endfunction", saved, held))
         self._trace_backward(ctx, inputs, outputs, set(saved) | set(held), dispatching)
         self.let_go()
+
+    def leave(self, out: Any) -> None:
+        """Forward has returned `out`."""
+        self.outputs = out if isinstance(out, tuple) else (out,)
+        dirty = {id(t) for t in getattr(self.ctx, "dirty_tensors", None) or ()}
+        self.views_left = sum(any(t is x for x in self.inputs) and id(t) not in dirty
+                              for t in self.outputs if isinstance(t, torch.Tensor))
+        self.returned = True
+
+    def is_view_of_output(self, func: Any, args: Any) -> bool:
+        """Whether the framework makes the view that stands for an input which forward returned as it is: in the order
+        of outputs, without gradients (set_history in custom_function.cpp)."""
+        return (self.returned and self.views_left > 0 and func in _VIEWS and not torch.is_grad_enabled()
+                and any(args[0] is t for t in self.outputs))
+
+    def view_of_output(self, of: Any, view: torch.Tensor) -> None:
+        """`view` is what comes out in the place of the input."""
+        self.views_left -= 1
+        at = next(i for i, t in enumerate(self.outputs) if t is of)
+        self.outputs = (*self.outputs[:at], view, *self.outputs[at + 1:])
 
     def let_go(self) -> None:
         for p in self.packed:
@@ -158,9 +181,9 @@ def _watched_forward(observer: Any, cls: Any, forward: Any) -> Any:
         span.ctx, span.inputs = ctx, args[1:] if with_ctx else args
         for t in plain_leaves(span.inputs):
             observer.value(t)                                            # what comes in is known before the span
+            observer.refuse_old_graph(t)
         out = forward(*args, **kwargs)
-        span.outputs = out if isinstance(out, tuple) else (out,)
-        span.returned = True
+        span.leave(out)
         return out
     return watched
 

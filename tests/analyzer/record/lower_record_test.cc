@@ -42,6 +42,21 @@ constexpr char kLayer[] =
     "  %3 f32[8,4]/[1,8] ^%0 = t %0\n  %4 f32[B,4] = addmm %1 %2 %3 drop %3\nret\n%4 = relu_ %4\n"
     "%5 f32[B] = sum.dim_IntList %4 [1] drop %4\nreturn %5\n";
 
+// The power iteration of a spectral norm: the buffer is written over, and no tensor is made.
+TEST(LowerRecord, WhatACallWithOutWritesOverIsNoNewTensor) {
+  const Lowered lowered = LowerLines(
+      "%0 buffer v f32[8]\n%1 input x f32[B,8]\ngrad off\n%2 f32[8] = sum.dim_IntList %1 [0]\n"
+      "%3 f32[8] = exp %2\n%0 = div.out %2 %3 out=%0 drop %2 %3\ngrad on\n%4 f32[B,8] = mul.Tensor %1 %0\nreturn %4\n");
+  EXPECT_EQ(DumpGraph(lowered.graph),
+            "input x float32 2x8\n"
+            "initializer v float32 8\n"
+            "sum.dim_IntList:7 = sum(x) -> %2 float32 8\n"
+            "exp:8 = exp(%2) -> %3 float32 8\n"
+            "div.out:9 = copy(v, %2) -> v.2 float32 8\n"
+            "mul.Tensor:11 = mul(x, v.2) -> %4 float32 2x8\n"
+            "outputs %4\n");
+}
+
 // A cell that keeps its state as a buffer: what the call before left is freed where this one replaces it.
 TEST(LowerRecord, AReplacedBufferIsReleased) {
   const Lowered lowered = LowerLines(
