@@ -20,6 +20,7 @@ void FactoryLike(AtenCall& c) {
 void One(AtenCall& c) { c.TakeInputs({0}); }
 void Two(AtenCall& c) { c.TakeInputs({0, 1}); }
 void Three(AtenCall& c) { c.TakeInputs({0, 1, 2}); }
+void Four(AtenCall& c) { c.TakeInputs({0, 1, 2, 3}); }
 
 // --- arithmetic
 
