@@ -126,8 +126,9 @@ class Step(nn.Module):
 
 
 class AdapterStep(Step):
-    """finetune/adapter.py runs validate() first, under no_grad. There each block keeps the keys and values of its prompt
-    (lit_gpt/adapter.py, adapter_kv_cache), and training takes these: without history, and adapter_wte gets no gradient."""
+    """finetune/adapter.py runs validate() first, under no_grad. There each block keeps the keys and values of its
+    prompt (lit_gpt/adapter.py, adapter_kv_cache), and training takes these: they have no history, and adapter_wte gets
+    no gradient."""
 
     def __init__(self, model):
         super().__init__(model)
