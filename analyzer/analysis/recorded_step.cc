@@ -84,6 +84,7 @@ absl::Status CheckRecordedStep(const Workload& workload) {
   if (workload.mode == Mode::kInference) return refused("without inference", {"try: ... --mode train", records_model});
   Run as_recorded;
   as_recorded.training = workload.run.training;
+  as_recorded.fewer_key_heads = workload.run.fewer_key_heads;  // of the version, which is no option of the step
   if (workload.run == as_recorded && workload.optimizer == Optimizer()) return absl::OkStatus();
   return refused("which no option changes",
                  {"why: its optimizer, loss and precision are in its own code",

@@ -67,6 +67,27 @@ constexpr TorchVersion kRocmFrom = {2, 6};
 constexpr int64_t kRocmWorkspaceBytes = 32 * kMiB;
 constexpr int64_t kRocmWideWorkspaceBytes = 128 * kMiB;  // gfx94x and gfx95x
 
+// Which kernels attention may choose, where a version changed it; what a row says holds until the next. Read in the
+// headers of 2.13, 2.14 and 2.15 (ATen/native/transformers/cuda/mem_eff_attention/kernel_forward.h has q_heads_per_kv
+// from 2.14 on) and in sdp_utils.cpp, can_use_mem_efficient_attention.
+struct AttentionRow {
+  TorchVersion from;
+  bool fewer_key_heads;          // of the memory-efficient kernel; flash and cuDNN's have it since enable_gqa (2.5)
+  bool fewer_key_heads_on_rocm;  // USE_ROCM there: supports_gqa = false
+  std::string_view source;
+};
+constexpr auto kAttentionRows = std::to_array<AttentionRow>({
+    {{0, 0}, false, false, "check_batch_size_and_num_heads_dense<false /*supports_gqa*/>"},
+    {{2, 14}, true, false, "supports_gqa = true (pytorch#191085)"},
+});
+
+// The row of `rows`, which ascend, that holds for `torch`.
+template <typename Row, size_t kSize>
+const Row& RowFor(const std::array<Row, kSize>& rows, TorchVersion torch) {
+  const auto next = std::find_if(rows.begin() + 1, rows.end(), [&](const Row& row) { return torch < row.from; });
+  return *(next - 1);
+}
+
 char DigitOf(int major) { return static_cast<char>(major < 10 ? '0' + major : 'a' + major - 10); }
 
 CublasWorkspace RocmWorkspaceOf(TorchVersion torch, const CardKind& card) {
@@ -120,15 +141,17 @@ const ContextRow& ContextOf(const std::optional<CardKind>& card) {
 
 CublasWorkspace CublasWorkspaceOf(TorchVersion torch, const CardKind& card) {
   if (card.vendor == "AMD") return RocmWorkspaceOf(torch, card);
-  const CublasRow* row = &kCublasRows.front();
-  for (const CublasRow& each : kCublasRows) {
-    if (each.from <= torch) row = &each;
-  }
-  if (!row->from_allocator) return {.lt_bytes = kLtWorkspaceBytes};
-  const bool wide = row->wide_majors.find(DigitOf(card.compute_major)) != std::string_view::npos;
+  const CublasRow& row = RowFor(kCublasRows, torch);
+  if (!row.from_allocator) return {.lt_bytes = kLtWorkspaceBytes};
+  const bool wide = row.wide_majors.find(DigitOf(card.compute_major)) != std::string_view::npos;
   return {.bytes = wide ? kWideWorkspaceBytes : kWorkspaceBytes,
-          .resident = row->resident,
-          .lt_bytes = row->lt_shares ? 0 : kLtWorkspaceBytes};
+          .resident = row.resident,
+          .lt_bytes = row.lt_shares ? 0 : kLtWorkspaceBytes};
+}
+
+bool TakesFewerKeyHeads(TorchVersion torch, const std::optional<CardKind>& card) {
+  const AttentionRow& row = RowFor(kAttentionRows, torch);
+  return card && card->vendor == "AMD" ? row.fewer_key_heads_on_rocm : row.fewer_key_heads;
 }
 
 }  // namespace onnx_mem

@@ -78,6 +78,10 @@ struct CublasWorkspace {
 };
 CublasWorkspace CublasWorkspaceOf(TorchVersion torch, const CardKind& card);
 
+// Whether memory-efficient attention takes keys and values with fewer heads than the queries have (enable_gqa). Where
+// it does not, the products run as matrices.
+bool TakesFewerKeyHeads(TorchVersion torch, const std::optional<CardKind>& card);
+
 }  // namespace onnx_mem
 
 #endif  // ONNX_MEM_ANALYZER_DEVICES_OVERHEAD_H_

@@ -102,6 +102,7 @@ struct Run {
   LossKind loss = LossKind::kAuto;
   bool retain_graph = false;  // backward(retain_graph=True): what was saved lives as long as the loss
   AttentionKernel attention = AttentionKernel::kAuto;
+  std::optional<bool> fewer_key_heads;  // memory-efficient attention takes them; nullopt: as in the file's version
   BatchNormMode batch_norm = BatchNormMode::kAuto;
   std::optional<double> dropout;    // of removed dropouts; 0: as in the file; nullopt: as models of its build have
   std::string dropout_behind;       // with dropout: regex over node names and module paths; "": common places

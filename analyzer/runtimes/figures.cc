@@ -113,11 +113,13 @@ std::optional<int64_t> ArenaBytes(const MemoryProgram& program) {
 }  // namespace
 
 Workload WithTorchOf(const ModelInfo& info, Workload workload) {
-  workload.platform.torch_of_file = TorchOfProducer(info.producer);
+  Platform& platform = workload.platform;
+  platform.torch_of_file = TorchOfProducer(info.producer);
+  workload.run.fewer_key_heads = TakesFewerKeyHeads(platform.Torch(), platform.card);
   const std::optional<TorchVersion> fused_from = ParseTorchVersion(RowOf(workload.run.trainer).fused_from);
   Optimizer& optimizer = workload.optimizer;
   const bool is_adam = optimizer.name == "adam" || optimizer.name == "adamw";
-  if (is_adam && !optimizer.implementation_given && fused_from && workload.platform.Torch() >= *fused_from) {
+  if (is_adam && !optimizer.implementation_given && fused_from && platform.Torch() >= *fused_from) {
     optimizer.implementation = OptimizerImplementation::kFused;
   }
   return workload;

@@ -31,7 +31,8 @@ absl::StatusOr<Bindings> Study::EnactedBindings(const Workload& workload) {
 }
 
 absl::StatusOr<Shared<LocalStep>> Study::Local(const Workload& workload) {
-  Workload key = workload;
+  ASSIGN_OR_RETURN(const Shared<ImportedModel> model, Import(workload.bindings));
+  Workload key = WithTorchOf(model->info, workload);
   key.mode = Mode::kTraining;
   key.run.training = true;
   key.allocator.clear();
@@ -39,7 +40,6 @@ absl::StatusOr<Shared<LocalStep>> Study::Local(const Workload& workload) {
   key.shortest.clear();
   if (const auto* known = locals_.Find(key)) return *known;
   ASSIGN_OR_RETURN(const Shared<Enacted> enacted, Enact(key));
-  ASSIGN_OR_RETURN(const Shared<ImportedModel> model, Import(key.bindings));
   if (IsRecordedStep(model->graph)) {
     return std::make_shared<const LocalStep>(LocalStep{{enacted, &enacted->program}, WholeParameters(*enacted)});
   }

@@ -26,7 +26,13 @@ Run LoweringPart(Run run) {
   run.hold.clear();
   run.loss = LossKind::kAuto;
   run.accumulate = 1;
+  run.fewer_key_heads.reset();
   return run;
+}
+
+// With what the version of PyTorch decides, where nobody has settled it.
+Run SettledRun(const ModelInfo& info, const Workload& workload) {
+  return workload.run.fewer_key_heads ? workload.run : WithTorchOf(info, workload).run;
 }
 
 // The training step of `workload`, or its inference.
@@ -82,7 +88,8 @@ absl::StatusOr<Shared<Lowered>> Study::Lower(const Bindings& bindings, const Run
 }
 
 absl::StatusOr<Shared<Enacted>> Study::Enact(const Workload& workload) {
-  const Run run = OneRun(workload).run;
+  ASSIGN_OR_RETURN(const Shared<ImportedModel> model, Import(workload.bindings));
+  const Run run = SettledRun(model->info, OneRun(workload));
   ASSIGN_OR_RETURN(Bindings bindings, EnactedBindings(workload));
   EnactedKey key{std::move(bindings), EnactedPart(run, workload.layout)};
   if (const auto* known = enacted_.Find(key)) return *known;

@@ -316,8 +316,24 @@ def of_the_device(found):
     return [(when, size) for i, (when, size, *_) in enumerate(found) if i not in dropped]
 
 
-def really(make, batch=48, inputs=inputs):
-    """(peak of the first step, of the third), from what the allocator of the CPU says since before anything was."""
+def without(found, is_of_the_cpu):
+    """(when, size, address, operator) of what was not made in operators of which `is_of_the_cpu` says so."""
+    kept, dropped = [], set()
+    for *event, operators in found:
+        when, size, address, operator = event
+        if size > 0 and is_of_the_cpu("/".join(operators)):
+            dropped.add(address)
+        elif size < 0 and address in dropped:
+            dropped.discard(address)
+        else:
+            kept.append((when, size, address, operator))
+    return kept
+
+
+def really(make, batch=48, inputs=inputs, is_of_the_cpu=lambda operators: False, taken_apart=()):
+    """(peak of the first step, of the third), from what the allocator of the CPU says since before anything was.
+    `is_of_the_cpu`: of operators within each other, "aten::mm/aten::copy_"; what is made there is not counted.
+    `taken_apart`: operators that code in Python runs as others."""
     gc.collect()
     gc.disable()
     try:
@@ -328,17 +344,18 @@ def really(make, batch=48, inputs=inputs):
                     step(*given)
     finally:
         gc.enable()
-    todo, found, marks = [(e, None) for e in profile.profiler.kineto_results.experimental_event_tree()], [], {}
+    todo, found, marks = [(e, None, ()) for e in profile.profiler.kineto_results.experimental_event_tree()], [], {}
     while todo:
-        e, inside = todo.pop()
-        inside = inside or (e if e.name.startswith("aten::") else None)
-        todo += [(child, inside) for child in e.children]
+        e, inside, operators = todo.pop()
+        inside = inside or (e if e.name.startswith("aten::") and e.name not in taken_apart else None)
+        operators = (*operators, e.name) if e.name.startswith("aten::") else operators
+        todo += [(child, inside, operators) for child in e.children]
         if e.tag.name == "Allocation":
-            found.append((e.start_time_ns, e.extra_fields.alloc_size, e.extra_fields.ptr, inside))
+            found.append((e.start_time_ns, e.extra_fields.alloc_size, e.extra_fields.ptr, inside, operators))
         elif e.name.startswith("step "):
             marks[e.name] = e.start_time_ns, e.end_time_ns
     live, peaks, at_begin = 0, dict.fromkeys(marks, 0), {}
-    for when, size in of_the_device(sorted(found, key=lambda x: x[0])):
+    for when, size in of_the_device(without(sorted(found, key=lambda x: x[0]), is_of_the_cpu)):
         for name, (begin, end) in marks.items():
             if begin <= when <= end:
                 peaks[name] = max(peaks[name], at_begin.setdefault(name, live), live + size)

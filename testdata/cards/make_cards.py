@@ -116,13 +116,35 @@ class Step(nn.Module):
         self.model = model
 
     def forward(self, input_ids, targets):
+        return self.loss(input_ids, targets)
+
+    def loss(self, input_ids, targets):
         from lit_gpt.utils import chunked_cross_entropy
-        for block in self.model.transformer.h:
-            if hasattr(block.attn, "adapter_kv_cache"):
-                block.attn.adapter_kv_cache = None
         logits = [part.to(torch.float32) for part in self.model(input_ids, lm_head_chunk_size=128)]
         logits[-1] = logits[-1][..., :-1, :]
         return {"loss": chunked_cross_entropy(logits, targets[..., 1:]), "logits": logits}
+
+
+class AdapterStep(Step):
+    """finetune/adapter.py runs validate() first, under no_grad. There each block keeps the keys and values of its
+    prompt (lit_gpt/adapter.py, adapter_kv_cache), and training takes these: they have no history, and adapter_wte gets
+    no gradient."""
+
+    def __init__(self, model):
+        super().__init__(model)
+        config = model.config
+        for block in self.prompted():
+            for name in ("prompt_keys", "prompt_values"):
+                kept = torch.zeros(1, config.n_head, config.adapter_prompt_length, config.head_size)
+                block.attn.register_buffer(name, kept, persistent=False)
+
+    def prompted(self):
+        return [block for block in self.model.transformer.h if hasattr(block.attn, "adapter_kv_cache")]
+
+    def forward(self, input_ids, targets):
+        for block in self.prompted():
+            block.attn.adapter_kv_cache = block.attn.prompt_keys, block.attn.prompt_values
+        return self.loss(input_ids, targets)
 
 
 def litgpt(kind, name, length, dtype=HALF, asked=False):
@@ -139,11 +161,11 @@ def litgpt(kind, name, length, dtype=HALF, asked=False):
             model = adapter.GPT(adapter.Config.from_name(name))
             adapter.mark_only_adapter_as_trainable(model)
         model.max_seq_length = length
+        step = Chunks if asked else Step if kind == "lora" else AdapterStep
+        made = step(model)
     finally:
         torch.set_default_dtype(old)
-    if asked:
-        return Chunks(model), (ids(2, length),), {}
-    return Step(model), (ids(2, length), ids(2, length)), {}
+    return made, (ids(2, length),) * (1 if asked else 2), {}
 
 
 for short, name, length in (("phi", "phi-1_5", 1044), ("stablelm", "stablelm-base-alpha-3b", 1034),

@@ -1,7 +1,9 @@
 #include "analyzer/eager/engine/loss.h"
 
 #include <array>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "analyzer/eager/engine/workspace.h"
 #include "analyzer/eager/operators/binary.h"
@@ -40,19 +42,53 @@ void EnactNllLoss(Machine& m, const Call& call, Outputs& out) {
   out[0] = NllLoss(m, call.input(0), call.output_dims(), call.input(1), out.size() > 1 ? &out[1] : nullptr);
 }
 
-// Inputs: x, target. Both are saved.
-void EnactMseLoss(Machine& m, const Call& call, Outputs& out) {
+struct PointLossRow {
+  std::string_view name, node, backward;
+};
+constexpr auto kPointLosses = std::to_array<PointLossRow>({
+    {"binary_cross_entropy", "BinaryCrossEntropyBackward0", "binary_cross_entropy_backward"},
+    {"huber_loss", "HuberLossBackward0", "huber_loss_backward"},
+    {"mse_loss", "MseLossBackward0", "mse_loss_backward"},
+    {"smooth_l1_loss", "SmoothL1LossBackward0", "smooth_l1_loss_backward"},
+    {"soft_margin_loss", "SoftMarginLossBackward0", "soft_margin_loss_backward"},
+});
+
+// A loss of each pair of numbers, or one of all. Inputs: x, target, of some a weight. All are saved.
+void EnactPointLoss(Machine& m, const Call& call, Outputs& out) {
+  const PointLossRow* row = kPointLosses.data();
+  while (row->name != call.node.op) ++row;
   const TensorRef &x = call.input(0), &target = call.input(1);
-  NodeRef node = m.MakeNode("MseLossBackward0", {x, target});
-  node.Save(x);
-  node.Save(target);
-  out[0] = m.New("mse_loss", call.output_dims(), x->dtype);
+  NodeRef node = m.MakeNode(row->node, {x, target});
+  for (const TensorRef& saved : {x, target, call.input(2)}) node.Save(saved);
+  out[0] = m.New(row->name, call.output_dims(), x->dtype);
   node.Output(out[0]);
-  node.Formula([](Backward& b) {
+  node.Formula([backward = row->backward](Backward& b) {
     const TensorRef x = b.saved(0);
     for (size_t edge : {1, 0}) {
-      if (b.needs(edge)) b.result(edge, b.m.NewLike("mse_loss_backward", *x));
+      if (b.needs(edge)) b.result(edge, b.m.NewLike(backward, *x));
     }
+  });
+}
+
+// Inputs: x, target, weight?, pos_weight?. What it is made of is below autograd (Loss.cpp): log_sigmoid(x), and each
+// loss before they are reduced. In backward the product with pos_weight, sigmoid(x) and what becomes the gradient
+// (FunctionsManual.cpp).
+void EnactLogitsLoss(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef x = m.AutocastHigh(call.input(0)), &target = call.input(1), &scale = call.input(3);
+  NodeRef node = m.MakeNode("BinaryCrossEntropyWithLogitsBackward0", {x, target});
+  for (const TensorRef& saved : {x, target, call.input(2), scale}) node.Save(saved);
+  out[0] = m.New("binary_cross_entropy_with_logits", call.output_dims(), x->dtype);
+  const size_t made = call.output_dims() == x->dims ? 1 : 2;
+  m.recorder().KernelTakes(std::vector<int64_t>(made, DenseBytes(x->dims, x->dtype)));
+  node.Output(out[0]);
+  node.Formula([](Backward& b) {
+    const TensorRef &x = b.saved(0), &target = b.saved(1), &scale = b.saved(3);
+    if (b.needs(1)) b.result(1, NewPointwise(b.m, "log_sigmoid_backward", {x, target}));
+    if (scale == nullptr) return b.result(0, b.m.NewLike("sigmoid", *x));
+    const TensorRef scaled = NewPointwise(b.m, "mul", {scale, target});
+    const TensorRef grad = NewPointwise(b.m, "add", {scaled});
+    const TensorRef sigmoid = b.m.NewLike("sigmoid", *x);
+    b.result(0, grad);
   });
 }
 
@@ -173,9 +209,14 @@ TensorRef AddLosses(Machine& m, const TensorRef& a, const TensorRef& b) { return
 
 std::span<const OpRow> LossOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
+      {"binary_cross_entropy", EnactPointLoss, 2},
+      {"binary_cross_entropy_with_logits", EnactLogitsLoss, 2},
       {"ctc_loss", EnactCtcLoss, 2, 3, HasAlpha},
-      {"mse_loss", EnactMseLoss, 2},
+      {"huber_loss", EnactPointLoss, 2},
+      {"mse_loss", EnactPointLoss, 2},
       {"nll_loss", EnactNllLoss},
+      {"smooth_l1_loss", EnactPointLoss, 2},
+      {"soft_margin_loss", EnactPointLoss, 2},
   });
   return kRows;
 }

@@ -26,8 +26,8 @@
 //                {axis}
 //   binary       add sub mul div pow maximum minimum fmod remainder floor_divide atan2 compare (bool result) logical
 //                bitwise where (cond, a, b; a or b may be invalid = scalar) masked_fill (x, mask) prelu (x, slope) lerp
-//                (a, b, w?) clamp_by (x, bound)
-//                logaddexp
+//                (a, b, w?) clamp_by (x, bound) clamp_between (x, low?, high?)
+//                logaddexp xlogy
 //                addcmul addcdiv (self, tensor1, tensor2)
 //   matmul       linear (x, weight, bias?) {transposed: 1 if the file's weight is [in, out] and the parameter
 //                [out, in]} addmm (a, b, bias?) {trans_a, trans_b} (Gemm whose weight is no plain linear)
@@ -42,7 +42,10 @@
 //   reduce       {axes} or {axis}; none: all. sum mean amax amin prod norm {p} logsumexp argmax argmin cumsum cumprod
 //                logcumsumexp
 //                max_dim (values+indices) std var all any
-//   loss         nll_loss (log-probabilities, target) ctc_loss (log-probabilities, targets) {zero_infinity}
+//   loss         nll_loss (log-probabilities, target) ctc_loss (log-probabilities, targets) {zero_infinity}; (x,
+//   target)
+//                huber_loss mse_loss smooth_l1_loss soft_margin_loss binary_cross_entropy (.., weight?)
+//                binary_cross_entropy_with_logits (.., weight?, pos_weight?)
 //   select       embedding (weight, indices) embedding_bag {mode} index_select (x, indices) {axis} gather (x, index)
 //                {axis} index (x, i...)
 //                scatter scatter_add (x, index, source?) scatter_reduce

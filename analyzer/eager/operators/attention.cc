@@ -69,6 +69,14 @@ void Give(size_t i, const TensorRef& t, Outputs& out) {
   if (i < out.size()) out[i] = t;
 }
 
+// Gradients of keys and values for each head of the queries, which are added up over those that share one:
+// grad_k_expanded and grad_v_expanded in _efficient_attention_backward, dk_expanded and dv_expanded in mha_bwd.
+void TakeGradientsByHead(Machine& m, const TensorMeta& q, const TensorMeta& k, const TensorMeta& v) {
+  if (q.dims[1] == k.dims[1]) return;
+  const auto by_head = [&](const Dims& d) { return DenseBytes(Dims{d[0], d[2], q.dims[1], d[3]}, q.dtype); };
+  m.recorder().KernelTakes({by_head(k.dims), by_head(v.dims)});
+}
+
 // `out` says which of the kernel's further results are named, and of what length the logsumexp is.
 TensorRef Efficient(Machine& m, const Attention& a, const Call& call, Outputs& outputs) {
   const Dims q = a.q->dims, k = a.k->dims, v = a.v->dims;
@@ -89,6 +97,7 @@ TensorRef Efficient(Machine& m, const Attention& a, const Call& call, Outputs& o
   node.Output(out);
   node.Formula([q, k, v, dtype = a.q->dtype](Backward& b) {
     b.m.BeginStep("_scaled_dot_product_efficient_attention_backward", Flops(q, k, v, 3, 2));
+    TakeGradientsByHead(b.m, {q, dtype}, {k, dtype}, {v, dtype});
     size_t edge = 0;
     for (const Dims& dims : {q, k, v}) b.result(edge++, b.m.Allocate(dims, dtype, TokenMajor(dims)));
     if (!b.needs(3)) return;
@@ -119,6 +128,7 @@ TensorRef Flash(Machine& m, const Attention& a, Outputs& outputs) {
   node.Formula([metas, strides](Backward& b) {
     b.m.BeginStep("_scaled_dot_product_flash_attention_backward",
                   Flops(metas[0].dims, metas[1].dims, metas[2].dims, 3, 2));
+    TakeGradientsByHead(b.m, metas[0], metas[1], metas[2]);
     for (size_t i = 0; i < 3; ++i) b.result(i, b.m.Allocate(metas[i].dims, metas[i].dtype, strides[i]));
   });
   return out;
@@ -198,7 +208,8 @@ void EnactAttention(Machine& m, const Call& call, Outputs& out) {
   a.mask = FloatMask(m, a.mask, a.q->dtype);
   const std::string kernel = StringAttribute(call.node, "kernel", "math");
   const bool by_heads = a.q->dims.size() == 4 && a.k->dims.size() == 4 && a.v->dims.size() == 4;
-  const bool fits = (kernel == "efficient" && a.groups == 1) || kernel == "flash";  // supports_gqa in sdp_utils.cpp
+  const bool groups_fit = a.groups == 1 || m.run().fewer_key_heads.value_or(true);  // supports_gqa in sdp_utils.cpp
+  const bool fits = (kernel == "efficient" && groups_fit) || kernel == "flash";
   if (by_heads && fits && IntAttribute(call.node, "made_dense", 0) != 0) MakeRowsDense(m, a);
   const bool fused = by_heads && fits && AreRowsDense(a);
   if (fused && kernel == "flash") {

@@ -13,6 +13,7 @@ std::span<const OpRow> UnaryOps();
 std::span<const OpRow> ScalarOps();
 std::span<const OpRow> BinaryOps();
 std::span<const OpRow> SelectionOps();
+std::span<const OpRow> ExtremumOps();
 std::span<const OpRow> MatmulOps();
 std::span<const OpRow> EinsumOps();
 std::span<const OpRow> ConvolutionOps();

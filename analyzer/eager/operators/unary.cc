@@ -40,6 +40,8 @@ constexpr auto kUnary = std::to_array<UnaryRow>({
     {"cosh", "cosh", "CoshBackward0", kIn, kIn, true, {"sinh", "mul"}},
     {"elu", "elu", "EluBackward0", kIn, kOut, false, {"elu_backward"}},
     {"erf", "erf", "ErfBackward0", kIn, kIn, false, {"pow", "neg", "exp", "mul", "mul"}},
+    {"erfc", "erfc", "ErfcBackward0", kIn, kIn, false, {"pow", "neg", "exp", "mul", "mul"}},
+    {"erfinv", "erfinv", "ErfinvBackward0", kIn, kIn, true, {"erfinv", "pow", "exp", "mul", "mul"}},
     {"exp", "exp", "ExpBackward0", kOut, kOut, true, {"mul"}},
     {"exp2", "exp2", "Exp2Backward0", kOut, kOut, false, {"mul", "mul"}},
     {"expm1", "expm1", "Expm1Backward0", kOut, kOut, true, {"add", "mul"}},

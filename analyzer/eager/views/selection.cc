@@ -1,4 +1,4 @@
-// Elementwise choice: where, masked_fill, masked_scatter, masked_select, maximum and minimum, prelu, lerp.
+// Elementwise choice: where, masked_fill, masked_scatter, masked_select, index_fill, xlogy, prelu, lerp.
 // Sources: tools/autograd/derivatives.yaml, aten/src/ATen/native/cuda/IndexKernel.cpp and IndexKernel.cu.
 #include <array>
 
@@ -96,43 +96,31 @@ void EnactMaskedSelect(Machine& m, const Call& call, Outputs& out) {
   });
 }
 
-// where(self == other, g / 2, g), then in place 0 where the other operand was chosen.
-TensorRef ExtremumGrad(Backward& b, const TensorRef& self, const TensorRef& other) {
-  const TensorRef chosen = NewPointwise(b.m, "gt", {self, other}, DType::kBool);
-  const TensorRef half = b.m.NewLike("div", *b.grad());
-  const TensorRef equal = NewPointwise(b.m, "eq", {self, other}, DType::kBool);
-  const TensorRef grad = NewPointwise(b.m, "where", {equal, half, b.grad()}, half->dtype);
-  return OverwriteUnlessObserved(b.m, "masked_fill_", grad);
-}
-
-void EnactExtremum(Machine& m, const Call& call, Outputs& out) {
-  const TensorRef &a = call.input(0), &b = call.input(1);
-  NodeRef node = m.MakeNode(call.node.op == "maximum" ? "MaximumBackward0" : "MinimumBackward0", {a, b});
-  node.Save(b);
-  node.Save(a);
-  out[0] = NewPointwise(m, call.node.op, {a, b});
-  node.Output(out[0]);
-  node.Formula([](Backward& back) {
-    const TensorRef other = back.saved(0), self = back.saved(1);
-    for (size_t edge : {kOther, kSelf}) {
-      if (back.needs(edge)) back.result(edge, ExtremumGrad(back, self, other));
-    }
-  });
-}
-
-// clamp_min and clamp_max by a tensor: the gradients of maximum and minimum.
-void EnactClampBy(Machine& m, const Call& call, Outputs& out) {
-  const TensorRef &x = call.input(0), &bound = call.input(1);
-  NodeRef node = m.MakeNode("ClampMinBackward1", {x, bound});
-  if (node) node.Save(call.inplace() ? m.NewLike("clone", *x) : x);
-  node.Save(bound);
-  out[0] = call.inplace() ? InPlace(m, call.node.op, x) : NewPointwise(m, call.node.op, {x, bound});
+// x * log(y), zero where x is.
+void EnactXlogy(Machine& m, const Call& call, Outputs& out) {
+  NodeRef node = m.MakeNode("XlogyBackward0", {call.input(0), call.input(1)});
+  node.Save(call.input(0));
+  node.Save(call.input(1));
+  out[0] = NewPointwise(m, "xlogy", {call.input(0), call.input(1)});
   node.Output(out[0]);
   node.Formula([](Backward& b) {
-    for (size_t edge : {kOther, kSelf}) {
-      if (b.needs(edge)) b.result(edge, ExtremumGrad(b, b.saved(0), b.saved(1)));
-    }
+    const TensorRef x = b.saved(0), y = b.saved(1);
+    if (b.needs(kOther)) b.result(kOther, RunPointwise(b.m, {"mul", "div"}, {b.grad(), x, y}));
+    if (!b.needs(kSelf)) return;
+    const TensorRef grad = NewPointwise(b.m, "xlogy", {b.grad(), y});
+    const TensorRef masks = RunPointwise(b.m, {"le", "eq", "logical_and"}, {x, y});
+    b.result(kSelf, OverwriteUnlessObserved(b.m, "masked_fill_", grad));
   });
+}
+
+// x.index_fill(dim, index, number): a copy, and of the gradient another. Inputs: x, index.
+void EnactIndexFill(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  NodeRef node = m.MakeNode("IndexFillBackward0", {x});
+  node.Save(call.input(1));
+  out[0] = call.inplace() ? InPlace(m, "index_fill", x) : m.NewLike("index_fill", *x);
+  node.Output(out[0]);
+  node.Formula([](Backward& b) { b.result(0, b.m.NewLike("index_fill", *b.grad())); });
 }
 
 // The slopes are viewed as [1, C, 1, ...]; one kernel makes dx and a slope gradient of x's size, which is summed.
@@ -193,15 +181,14 @@ void EnactLerp(Machine& m, const Call& call, Outputs& out) {
 
 std::span<const OpRow> SelectionOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
-      {"clamp_by", EnactClampBy, 2},
+      {"index_fill", EnactIndexFill, 2},
       {"lerp", EnactLerp, 2},
       {"masked_fill", EnactMaskedFill, 2},
       {"masked_scatter", EnactMaskedScatter, 3},
       {"masked_select", EnactMaskedSelect, 2},
-      {"maximum", EnactExtremum, 2},
-      {"minimum", EnactExtremum, 2},
       {"prelu", EnactPrelu, 2},
       {"where", EnactWhere},
+      {"xlogy", EnactXlogy, 2},
   });
   return kRows;
 }

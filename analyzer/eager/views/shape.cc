@@ -109,6 +109,27 @@ void EnactLike(Machine& m, const Call& call, Outputs& out) {
   node.Formula([op](Backward& b) { b.result(0, b.m.NewLike(op, *b.grad())); });
 }
 
+// slice_scatter and select_scatter: a copy of x with y in a part of it. Backward: a copy of the gradient with zeros
+// there, and its part.
+void EnactSliceScatter(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef &x = call.input(0), &y = call.input(1);
+  const int64_t axis = IntAttribute(call.node, "axis", 0);
+  NodeRef node = m.MakeNode("SliceScatterBackward0", {x, y});
+  out[0] = m.NewLike("slice_scatter", *x);
+  node.Output(out[0]);
+  node.Formula([dims = y->dims, axis](Backward& b) {
+    const TensorRef& grad = b.grad();
+    if (b.needs(0)) {
+      const TensorRef zeros = b.m.New("zeros", dims, grad->dtype);
+      b.result(0, b.m.NewLike("slice_scatter", *grad));
+    }
+    if (!b.needs(1)) return;
+    const bool is_slice = dims.size() == grad->dims.size();
+    b.result(1,
+             is_slice ? SliceView(b.m, grad, axis, dims[static_cast<size_t>(axis)], 1) : SelectView(b.m, grad, axis));
+  });
+}
+
 // Tensor.repeat: new; backward sums the repeats.
 void EnactRepeat(Machine& m, const Call& call, Outputs& out) { out[0] = Repeat(m, call.input(0), call.output_dims()); }
 
@@ -172,6 +193,12 @@ bool AreMatrices(const CallShape& call) {
   return call.output_rank() == 2;
 }
 
+// y has the axis of x that it is a part of, or not.
+bool TakesPart(const CallShape& call) {
+  const int64_t rank = call.rank(0);
+  return call.AxisWithin("axis", rank) && (call.rank(1) == rank || call.rank(1) + 1 == rank);
+}
+
 bool AddsAxis(const CallShape& call) {
   return call.output_rank() == call.rank(0) + 1 && call.AxisWithin("axis", call.output_rank());
 }
@@ -186,6 +213,7 @@ std::span<const OpRow> ShapeOps() {
       {"pad", EnactPad},
       {"repeat", EnactRepeat},
       {"roll", EnactRoll},
+      {"slice_scatter", EnactSliceScatter, 2, 1, TakesPart},
       {"stack", EnactStack, 1, 0, AddsAxis},
       {"tril", EnactLike},
       {"triu", EnactLike},

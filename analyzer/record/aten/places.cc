@@ -134,6 +134,15 @@ void ByAxisAndIndex(AtenCall& c) {
   c.node.attributes["axis"] = c.Axis(c.Int(1, "dim", 0), rank);
 }
 
+void FirstAndThird(AtenCall& c) { c.TakeInputs({0, 2}); }
+
+// (x, y, axis, ...): y becomes a part of x.
+void TwoByAxis(AtenCall& c) {
+  c.TakeInputs({0, 1});
+  const int64_t rank = c.IsTensor(0) ? c.rank(c.Tensor(0)) : 0;
+  c.node.attributes["axis"] = c.Axis(c.Int(2, "dim", 0), rank);
+}
+
 void ScatterReduce(AtenCall& c) {
   ByAxisAndIndex(c);
   const std::string reduce = c.Text(4, "reduce");

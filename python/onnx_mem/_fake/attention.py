@@ -11,19 +11,42 @@ import torch.nn.functional as F
 aten = torch.ops.aten
 CHOOSING = F.scaled_dot_product_attention  # the framework's own, which chooses a kernel
 _FLASH_LARGEST_HEAD = 256
+# From this version on the memory-efficient kernel takes fewer heads of keys than of queries (not on ROCm), fused ones
+# take one head for all without enable_gqa, and keys without a batch get one: pytorch#191085, #192271. The same stands
+# in analyzer/devices/overhead.cc.
+_GROUPED_FROM = (2, 14)
+
+
+def _is_grouped_version() -> bool:
+    return tuple(int(part) for part in torch.__version__.split(".")[:2]) >= _GROUPED_FROM
+
+
+def _heads_fit(q: Any, k: Any, v: Any, grouped: bool, one_for_all: bool) -> bool:
+    """check_batch_size_and_num_heads_dense in sdp_utils_cpp.h."""
+    if not q.shape[0] == k.shape[0] == v.shape[0]:
+        return False
+    if q.shape[1] == k.shape[1] == v.shape[1]:
+        return True
+    if k.shape[1] != v.shape[1]:
+        return False
+    return bool(grouped and q.shape[1] % k.shape[1] == 0) or (one_for_all and k.shape[1] == 1)
 
 
 def kernel(q: Any, k: Any, v: Any, mask: Any, causal: bool, dropout: float = 0.0, gqa: bool = False) -> str:
     """"flash", "efficient" or "math", as cuda/sdp_utils.cpp decides on sm80 and later."""
     if not q.dim() == k.dim() == v.dim() == 4 or any(t.stride(-1) != 1 for t in (q, k, v)):
         return "math"
+    new = _is_grouped_version()
     half = q.dtype in (torch.float16, torch.bfloat16)
     same_head = q.shape[-1] == k.shape[-1] == v.shape[-1]
     if (half and mask is None and same_head and q.shape[-1] <= _FLASH_LARGEST_HEAD
-            and not (causal and q.shape[2] != k.shape[2])):
+            and not (causal and q.shape[2] != k.shape[2]) and _heads_fit(q, k, v, gqa, new and not gqa)):
         return "flash"
     align = 8 if half else 4
-    if q.shape[-1] != k.shape[-1] or q.shape[-1] % align or v.shape[-1] % align or q.shape[1] != k.shape[1]:
+    if q.shape[-1] != k.shape[-1] or q.shape[-1] % align or v.shape[-1] % align:
+        return "math"
+    on_cuda = new and torch.version.hip is None
+    if not _heads_fit(q, k, v, gqa and on_cuda, on_cuda and not gqa):
         return "math"
     return "math" if mask is not None and mask.stride(-1) != 1 else "efficient"
 
@@ -32,12 +55,17 @@ def attention(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p
               scale: Any = None, enable_gqa: bool = False) -> Any:
     q, k, v = query, key, value
     del query, key, value
+    if q.dim() == k.dim() == v.dim() == 3 and _is_grouped_version():
+        q, k, v = (t.unsqueeze(0) for t in (q, k, v))
+        while attn_mask is not None and attn_mask.dim() < 4:
+            attn_mask = attn_mask.unsqueeze(0)
+        return attention(q, k, v, attn_mask, dropout_p, is_causal, scale, enable_gqa).squeeze(0)
     if torch.is_autocast_enabled("cuda"):          # on its list of what runs in half precision
         half = torch.get_autocast_dtype("cuda")
         q, k, v = (t.to(half) for t in (q, k, v))
         if attn_mask is not None and attn_mask.is_floating_point():
             attn_mask = attn_mask.to(half)
-    kind = kernel(q, k, v, attn_mask, is_causal)
+    kind = kernel(q, k, v, attn_mask, is_causal, gqa=enable_gqa)
     if kind == "math":
         return CHOOSING(q, k, v, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
     if kind == "flash":

@@ -38,6 +38,14 @@ TEST(CublasWorkspace, RocmHasNoneOfTheAllocatorBefore26) {
   EXPECT_EQ(CublasWorkspaceOf({2, 6}, Kind("MI300X")).bytes, 128 * kMiB);
 }
 
+TEST(TakesFewerKeyHeads, From214OnAndNotOnRocm) {
+  EXPECT_FALSE(TakesFewerKeyHeads({2, 4}, std::nullopt));
+  EXPECT_FALSE(TakesFewerKeyHeads({2, 13}, Kind("H100")));
+  EXPECT_TRUE(TakesFewerKeyHeads({2, 14}, Kind("A10G")));
+  EXPECT_TRUE(TakesFewerKeyHeads(kNewestTorch, std::nullopt));
+  EXPECT_FALSE(TakesFewerKeyHeads(kNewestTorch, Kind("MI300X")));
+}
+
 TEST(AllocatorVariable, TheOldNameWhereTheNewIsNotRead) {
   EXPECT_EQ(AllocatorVariable({2, 9}), "PYTORCH_CUDA_ALLOC_CONF");
   EXPECT_EQ(AllocatorVariable(kNewestTorch), "PYTORCH_ALLOC_CONF");

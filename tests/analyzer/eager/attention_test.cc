@@ -157,10 +157,12 @@ TEST(MathAttentionTest, CausalMaskIsMadeOnTheWay) {
             "_safe_softmax:320000 bmm:204800");
 }
 
-// The memory-efficient kernel takes no groups (sdp_utils.cpp, check_batch_size_and_num_heads_dense<false>).
+// Up to 2.13 the memory-efficient kernel takes no groups (sdp_utils.cpp, check_batch_size_and_num_heads_dense<false>).
 TEST(MathAttentionTest, GroupedHeadsAreRepeated) {
+  onnx_mem::Run before_214;
+  before_214.fewer_key_heads = false;
   for (const std::string kernel : {"math", "efficient"}) {
-    OperatorRun run;
+    OperatorRun run(before_214);
     const TensorRef q = run.Static({kPerHead});
     const TensorRef k = run.Static({{2, 2, 100, 64}}), v = run.Static({{2, 2, 100, 64}});
     Attributes attributes = Kernel(kernel);
@@ -174,6 +176,25 @@ TEST(MathAttentionTest, GroupedHeadsAreRepeated) {
               "bmm:204800 bmm:320000 _softmax_backward_data:320000 bmm:204800 bmm:204800 "
               "mul:204800 sum:102400 sum:102400 mul:204800");
   }
+}
+
+// K and V are read as they are; their gradients are made by head of the queries and added up, in memory of the kernel.
+TEST(EfficientAttentionTest, TakesFewerKeyHeadsThanQueryHeads) {
+  OperatorRun run;
+  const TensorRef q = run.Static({kPerHead});
+  const TensorRef k = run.Static({{2, 2, 100, 64}}), v = run.Static({{2, 2, 100, 64}});
+  Attributes attributes = Kernel("efficient");
+  attributes["gqa_groups"] = int64_t{2};
+  const TensorRef out = run.One("sdpa", {q, k, v}, kPerHead, attributes);
+  EXPECT_EQ(run.SavedBytes(true), 2 * kQ + kQ + 2 * 4 * 128 * 4 + 16);
+  const std::string back = "_scaled_dot_product_efficient_attention_backward:";
+  EXPECT_EQ(run.Backward(out), absl::StrCat(back, kQ, " ", back, kQ / 2, " ", back, kQ / 2, " clone:", kQ / 2,
+                                            " clone:", kQ / 2, " clone:", kQ));
+  std::vector<int64_t> taken;
+  for (const Step& step : run.machine().recorder().program().steps) {
+    taken.insert(taken.end(), step.kernel_takes.begin(), step.kernel_takes.end());
+  }
+  EXPECT_EQ(taken, (std::vector<int64_t>{kQ, kQ}));
 }
 
 TEST(AttentionFlopsTest, TwoProductsForwardFiveBackward) {

@@ -70,6 +70,30 @@ TEST(MseLossTest, SavesThePredictionAndWidensItUnderAutocast) {
   EXPECT_EQ(half.Backward(wide), "mse_loss_backward:32000 _to_copy:16000");
 }
 
+TEST(PointLossTest, SavesPredictionTargetAndWeight) {
+  for (const std::string loss : {"huber_loss", "smooth_l1_loss", "soft_margin_loss", "binary_cross_entropy"}) {
+    OperatorRun run;
+    const TensorRef x = run.Static({{8, 1000}}), target = run.Static({{8, 1000}, false});
+    const bool weighted = loss == "binary_cross_entropy";
+    const TensorRef y = run.One(loss, {x, target, weighted ? run.Static({{1000}, false}) : nullptr}, {});
+    EXPECT_EQ(run.SavedBytes(true), weighted ? 68000 : 64000) << loss;
+    EXPECT_EQ(run.Backward(y), loss + "_backward:32000");
+  }
+}
+
+TEST(LogitsLossTest, MakesTwoTensorsBelowAutogradAndScalesInBackward) {
+  for (const bool scaled : {false, true}) {
+    OperatorRun run;
+    const TensorRef x = run.Static({{8, 1000}}), target = run.Static({{8, 1000}, false});
+    const TensorRef scale = scaled ? run.Static({{1000}, false}) : nullptr;
+    const TensorRef loss = run.One("binary_cross_entropy_with_logits", {x, target, nullptr, scale}, {});
+    const Recorder& recorder = run.machine().recorder();
+    EXPECT_EQ(recorder.program().steps[recorder.current_step()].kernel_takes, std::vector<int64_t>(2, 32000));
+    EXPECT_EQ(run.SavedBytes(true), scaled ? 68000 : 64000);
+    EXPECT_EQ(run.Backward(loss), scaled ? "mul:32000 add:32000 sigmoid:32000" : "sigmoid:32000");
+  }
+}
+
 // _ctc_loss gives the losses and log_alpha, which is saved; backward makes log_beta beside the gradient.
 TEST(CtcLossTest, SavesLogAlphaAndMakesLogBeta) {
   OperatorRun run;

@@ -176,6 +176,21 @@ TEST(LowerRecord, KnowsAClampByATensor) {
   EXPECT_TRUE(lowered.diagnostics.empty());
 }
 
+TEST(LowerRecord, ReadsTheTensorsAndAxesOfCalls) {
+  const Lowered lowered = LowerLines(
+      "%0 input x f32[B,4]\n%1 input y f32[B,2]\n%2 input w f32[4]\n%3 f32[B,4] = clamp.Tensor %0 - %2\n"
+      "%4 f32[B,4] = slice_scatter %3 %1 1 0 2 drop %3\n%5 i64[2] = arange 2\n"
+      "%6 f32[B,4] = index_fill.int_Scalar %4 1 %5 0.0 drop %4 %5\n"
+      "%7 f32[] = binary_cross_entropy_with_logits %6 %0 - %2 drop %6\nreturn %7\n");
+  EXPECT_TRUE(lowered.diagnostics.empty());
+  const auto inputs = [&](int node) { return lowered.graph.nodes[NodeId(node)].inputs.size(); };
+  EXPECT_EQ(inputs(0), 3U);
+  EXPECT_EQ(inputs(1), 2U);
+  EXPECT_EQ(IntAttribute(lowered.graph.nodes[NodeId(1)], "axis", 0), 1);
+  EXPECT_EQ(inputs(3), 2U);
+  EXPECT_EQ(inputs(4), 4U);
+}
+
 // As DeBERTa's dropout draws its mask. What comes from outside keeps its history for the node of the function.
 TEST(LowerRecord, ReleasesWhatAFunctionMadeAndWroteOver) {
   const Lowered lowered = LowerLines(
