@@ -1,6 +1,7 @@
 """The order in which packages are walked, and the packages that are drawn of what the walk finds.
 
-    python draw.py walk INDEX NAMED...      INDEX, NAMED: as in 2026-11-29-fourth-exports/draw.py; lists without comments
+    python draw.py walk INDEX NAMED...      INDEX, NAMED: as in 2026-11-29-fourth-exports/draw.py; of a list's
+                                            comments only what it installs for its models
     python draw.py pick FOUND               FOUND: as in 2026-11-30-exports/draw.py
 
 The rule is that of 2026-11-30-second-exports/draw.py, whose functions it uses, with these differences: a new seed; of the widely
