@@ -100,6 +100,13 @@ std::vector<ProgramCall> ProgramCalls(const Lowering& lowering) {
   return calls;
 }
 
+// Whether `id` is a node of the call, or runs one once more in another module (merged_expressions.cc).
+bool IsNodeOf(const Draft& draft, const ProgramCall& call, NodeId id) {
+  return std::any_of(call.nodes.begin(), call.nodes.end(), [&](NodeId own) {
+    return own == id || absl::StartsWith(draft.node(id).name, absl::StrCat(draft.node(own).name, " in "));
+  });
+}
+
 // The exporter computed it: "exp", where the program had exp(weight).
 bool IsComputedByExporter(const Draft& draft, TensorId id) {
   const std::string& name = draft.tensor(id).name;
@@ -170,10 +177,7 @@ std::string_view AtenOf(std::string_view name) {
 // "sym_size_int_1".
 bool IsGiven(std::string_view name) {
   constexpr auto kPrefixes = std::to_array<std::string_view>({"p_", "b_", "c_", "sym_"});
-  return std::any_of(kPrefixes.begin(), kPrefixes.end(), [&](std::string_view prefix) {
-    return absl::StartsWith(absl::string_view(name.data(), name.size()),
-                            absl::string_view(prefix.data(), prefix.size()));
-  });
+  return std::any_of(kPrefixes.begin(), kPrefixes.end(), [&](std::string_view p) { return name.starts_with(p); });
 }
 
 class LostCalls {
@@ -256,10 +260,11 @@ void LostCalls::Restore(const ProgramCall& call) {
   for (size_t i = 0; i < lost.size(); ++i) {
     const TensorId result = Again(lost[i], unnamed[i], call);
     if (result == unnamed[i] || draft_.tensor(result).shape != draft_.tensor(unnamed[i]).shape) continue;
-    for (NodeId id : call.nodes) {
+    for (NodeId id : NodeIds(draft_.readers(unnamed[i]))) {
+      if (!IsNodeOf(draft_, call, id)) continue;
       TensorIds inputs = draft_.node(id).inputs;
       std::replace(inputs.begin(), inputs.end(), unnamed[i], result);
-      if (inputs != draft_.node(id).inputs) draft_.SetInputs(id, std::move(inputs));
+      draft_.SetInputs(id, std::move(inputs));
     }
   }
 }

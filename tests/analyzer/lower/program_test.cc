@@ -134,6 +134,34 @@ TEST(LostCalls, AnEqualCallRunsAgain) {
   EXPECT_TRUE(Has(text, "cos(relu_1) -> cos")) << text;
 }
 
+// self.a(x * 1.0), self.b(x * 1.0): both begin with tanh, which an exporter made one; both read the product.
+TEST(LostCalls, ACallThatRunsInTwoModulesReadsItInBoth) {
+  const std::string text = LowerText(R"(
+    input x float32 2x8
+    weight a.weight float32 8x8
+    weight b.weight float32 8x8
+    node_exp = Exp(x) -> exp float32 2x8
+    @ namespace : Net/exp: aten.exp.default
+    @ pkg.torch.onnx.fx_node %exp : [num_users=1] = call_function[target=aten.exp.default](args = (%x,), kwargs = {})
+    node_tanh = Tanh(exp) -> tanh float32 2x8
+    @ namespace : Net/a: net.Layer/tanh: aten.tanh.default
+    @ pkg.torch.onnx.fx_node %tanh : [num_users=1] = call_function[target=aten.tanh.default](args = (%mul,), kwargs = {})
+    node_mm = MatMul(tanh, a.weight) -> mm float32 2x8
+    @ namespace : Net/a: net.Layer/mm: aten.mm.default
+    @ pkg.torch.onnx.fx_node %mm : [num_users=1] = call_function[target=aten.mm.default](args = (%tanh, %p_a_weight), kwargs = {})
+    node_mm_1 = MatMul(tanh, b.weight) -> mm_1 float32 2x8
+    @ namespace : Net/b: net.Layer/mm_1: aten.mm.default
+    @ pkg.torch.onnx.fx_node %mm_1 : [num_users=1] = call_function[target=aten.mm.default](args = (%tanh_1, %p_b_weight), kwargs = {})
+    node_add = Add(mm, mm_1) -> y float32 2x8
+    @ namespace : Net/add: aten.add.Tensor
+    @ pkg.torch.onnx.fx_node %add : [num_users=1] = call_function[target=aten.add.Tensor](args = (%mm, %mm_1), kwargs = {})
+    output y
+  )");
+  EXPECT_TRUE(Has(text, "mul_scalar(exp) -> mul\ntanh(mul) -> tanh")) << text;
+  EXPECT_TRUE(Has(text, "tanh(mul) -> tanh in b")) << text;
+  EXPECT_FALSE(Has(text, "tanh(exp)")) << text;
+}
+
 // torch.cat([x]), of what another cat made: a copy where the code runs, which holds nothing that the other one read.
 TEST(LostCalls, AJoinOfOneTensorCopiesIt) {
   const std::string text = LowerText(R"(
