@@ -141,10 +141,23 @@ bool Locals::IsNumbered(int32_t call) const {
   return !name.empty() && absl::ascii_isdigit(static_cast<unsigned char>(name.back())) && !IsElement(name);
 }
 
+// y = F.pad(x, p); y = self.conv(y): an exporter puts a pad into the convolution behind it, and the file no longer
+// tells in whose code it stood.
+bool Locals::IsPadOfCall(TensorId id, const Home& home) const {
+  const Tensor& tensor = graph_.tensors[id];
+  if (home.depth == 0 || graph_.nodes[tensor.producer].op != "pad" || tensor.consumers.size() != 1) return false;
+  const CallSpan& call = calls_.span(home.frame);
+  return call.begin == tensor.producer.value() && call.end == tensor.consumers[0].value();
+}
+
 int32_t Locals::PossibleNameOf(TensorId id, bool lists) const {
   const Tensor& tensor = graph_.tensors[id];
   if (!tensor.producer.valid() || tensor.consumers.empty()) return -1;
-  const Home home = HomeOf(id);
+  Home home = HomeOf(id);
+  if (IsPadOfCall(id, home)) {
+    const size_t outside = home.depth - 1;
+    home = {outside, outside == 0 ? -1 : calls_.of_node(tensor.producer.value())[outside - 1]};
+  }
   const int32_t list = CallersListOf(id);
   if (list >= 0) return list;
   const int32_t call = calls_.UnitCall(tensor.producer.value(), home.depth);

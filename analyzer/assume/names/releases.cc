@@ -15,9 +15,10 @@ namespace onnx_mem::names {
 namespace {
 
 // True if the value is one on the way of a framework operator that the exporter wrote as several nodes: no name holds
-// it.
+// it. A pad of a convolution was a call of its own, which the exporter joined with it.
 bool IsInsideOperator(const FrameworkGraph& graph, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
+  if (graph.nodes[tensor.producer].op == "pad") return false;
   const std::string& call = graph.nodes[tensor.producer].framework_op;
   return !call.empty() && std::any_of(tensor.consumers.begin(), tensor.consumers.end(),
                                       [&](NodeId reader) { return graph.nodes[reader].framework_op == call; });

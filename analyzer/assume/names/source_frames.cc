@@ -96,6 +96,14 @@ void SourceFrames::FindArguments(SourceFrame& frame) {
   }
 }
 
+// A call of one operator, or of one behind the pads that exporters put into it.
+bool SourceFrames::IsOneOperator(const SourceUnit& unit) const {
+  for (int32_t node = unit.begin; node < unit.end; ++node) {
+    if (graph_.nodes[NodeId(node)].op != "pad") return false;
+  }
+  return true;
+}
+
 // A convolution whose norm the exporter folded into it has the norm's line, if that line calls both; else the line is
 // not in the file, but the norm's says what name the result was given: x = self.bn(y).
 void SourceFrames::FindLinesOfFolded(SourceFrame& frame) {
@@ -111,7 +119,7 @@ void SourceFrames::FindLinesOfFolded(SourceFrame& frame) {
     SourceUnit& unit = frame.units[i];
     const SourceUnit& next = frame.units[i + 1];
     if (unit.line != nullptr || unit.call < 0 || next.call < 0 || next.line == nullptr) continue;
-    const bool is_norm = graph_.nodes[NodeId(next.begin)].op == "batch_norm" && unit.begin == unit.end;
+    const bool is_norm = graph_.nodes[NodeId(next.begin)].op == "batch_norm" && IsOneOperator(unit);
     const Statement& statement = next.line->statement;
     const bool is_alone = (i == 0 || frame.units[i - 1].line != next.line) &&
                           (i + 2 == frame.units.size() || frame.units[i + 2].line != next.line);

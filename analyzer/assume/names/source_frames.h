@@ -53,6 +53,7 @@ class SourceFrames {
  private:
   void AddUnits();
   void FindArguments(SourceFrame& frame);
+  bool IsOneOperator(const SourceUnit& unit) const;
   void FindLinesOfFolded(SourceFrame& frame);
   bool MayBeSeveralCalls(int32_t call) const;
   void FindRuns(SourceFrame& frame) const;

@@ -107,6 +107,22 @@ TEST(PossibleNames, NumberedModulesMayHaveNumberedResults) {
   EXPECT_EQ(list.ReleaseAtMost(of_list[0]), 3) << "for block in self.block: x = block(x)";
 }
 
+// y = F.pad(x, p); y1 = self.conv1(y), of which an exporter made one convolution: the pad may have a name in the code
+// that calls it.
+TEST(PossibleNames, APadThatAnExporterPutIntoAConvolutionMayHaveANameOutside) {
+  const auto release_of_first = [](std::string_view op) {
+    LoweredProgram p;
+    const TensorId first = p.Run(op, {p.input()}, "conv1");
+    p.SayFrameworkOp(first, "conv2d");
+    const TensorId y = p.Run("conv", {first}, "conv1");
+    p.SayFrameworkOp(y, "conv2d");
+    p.Run("mean", {p.Run("relu", {y})});
+    return p.ReleaseAtMost(first);
+  };
+  EXPECT_EQ(release_of_first("pad"), 3);
+  EXPECT_EQ(release_of_first("mul"), 1) << "a part of what the module runs";
+}
+
 // x = self.conv1(x); x = self.conv2(x): two are no row.
 // outs = [x]; y = self.layers(x, outs), where layers, a container, runs outs.append(layer(outs[-1])) and joins them:
 // the caller has the list. Where the container joins nothing that it was given, there is no such list.

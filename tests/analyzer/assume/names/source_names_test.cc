@@ -194,5 +194,19 @@ TEST(SourceNames, ResultsTakeTheNamesOfAStatement) {
   EXPECT_EQ(rotated("self.q, k = rotate(q, k)", true), std::nullopt);
 }
 
+// conv1 = self.conv1(F.pad(x, p)); bn1 = self.bn1(conv1), of which an exporter made one convolution with the norm's
+// line: that line says what name the convolution's result has.
+TEST(SourceNames, TheLineOfAFoldedNormNamesWhatAPaddedConvolutionMade) {
+  TracedCode p;
+  p.Call("stem", {p.input()}, "x = self.stem(x)", 1);
+  const TensorId pad = p.Run("pad", {p.input()}, "conv1");
+  const TensorId conv = p.Run("conv", {pad}, "conv1");
+  const TensorId norm = p.Run("batch_norm", {conv}, "bn1");
+  p.OnLines(norm, {"bn1 = self.bn1(conv1)", "return F.batch_norm("}, 3);
+  const TensorId act = p.Op("relu", {norm}, "act = F.relu(bn1)", 4);
+  p.Op("mean", {act}, "return act.mean()", 5);
+  EXPECT_EQ(p.HeldUntil(conv), 5) << "nothing gives conv1 anew";
+}
+
 }  // namespace
 }  // namespace onnx_mem::names
