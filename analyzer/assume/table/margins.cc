@@ -10,7 +10,8 @@ namespace onnx_mem {
 namespace {
 
 std::string ReachText(const Margin& margin) {
-  return absl::StrCat("-", margin.less_percent, " to +", margin.more_percent, " %");
+  const std::string less = margin.less_percent == 0 ? std::string() : absl::StrCat("-", margin.less_percent, " to ");
+  return absl::StrCat(less, "+", margin.more_percent, " %");
 }
 
 }  // namespace
@@ -31,7 +32,7 @@ Margin MarginBeside(FileListing listing, bool training) {
 std::string MarginText(const Margin& beside) {
   const std::string least = absl::StrCat("at least ", ReachText(kLeastReach));
   if (beside.less_percent == 0 && beside.more_percent == 0) return least;
-  return absl::StrCat(least, ", and ", ReachText(beside), " beside what else is open");
+  return absl::StrCat(least, ", and ", ReachText(beside), " on top");
 }
 
 }  // namespace onnx_mem

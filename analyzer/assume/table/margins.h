@@ -40,7 +40,7 @@ FileListing ListingOf(const std::vector<std::string>& assumptions);
 // What comes on top of what the rows leave open.
 Margin MarginBeside(FileListing listing, bool training);
 
-// "at least -1 to +6 %", "at least -1 to +6 %, and -4 to +3 % beside what else is open".
+// "at least -1 to +6 %", "at least -1 to +6 %, and -4 to +3 % on top": of what else is open.
 std::string MarginText(const Margin& beside);
 
 }  // namespace onnx_mem

@@ -122,8 +122,8 @@ TEST(PeakBounds, WhatAFileDoesNotListComesOnTopOfWhatIsOpen) {
 
 TEST(PeakBounds, AMarginIsSaidInWords) {
   EXPECT_EQ(MarginText({}), "at least -1 to +6 %");
-  EXPECT_EQ(MarginText({.less_percent = 2, .more_percent = 9}),
-            "at least -1 to +6 %, and -2 to +9 % beside what else is open");
+  EXPECT_EQ(MarginText({.less_percent = 2, .more_percent = 9}), "at least -1 to +6 %, and -2 to +9 % on top");
+  EXPECT_EQ(MarginText({.more_percent = 3}), "at least -1 to +6 %, and +3 % on top");
 }
 
 TEST(PeakBounds, ASharedHeadLowersIt) {
