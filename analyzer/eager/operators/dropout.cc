@@ -14,13 +14,26 @@ namespace {
 
 bool Drops(const Machine& m, double p) { return m.run().training && p > 0.0; }
 
+TensorRef Dropped(Machine& m, const TensorRef& x, TensorRef* mask) {
+  NodeRef node = m.MakeNode("NativeDropoutBackward0", {x});
+  TensorRef y = m.NewLike("native_dropout", *x);
+  const TensorRef kept = m.Allocate(y->dims, DType::kBool, y->strides);
+  node.Save(kept);
+  if (mask != nullptr) *mask = kept;
+  node.Output(y);
+  node.Formula([](Backward& b) { b.result(0, b.m.NewLike("native_dropout_backward", *b.grad())); });
+  return y;
+}
+
 void EnactDropout(Machine& m, const Call& call, Outputs& out) {
   const TensorRef& x = call.input(0);
-  const double p = DropProbability(call.node);
-  if (call.inplace() && Drops(m, p)) {
+  const bool ran = IntAttribute(call.node, "ran", 0) != 0;  // whatever the mode: F.dropout(x, p)
+  if (!ran && !Drops(m, DropProbability(call.node))) {
+    out[0] = x;
+  } else if (call.inplace()) {
     out[0] = Mul(m, x, m.NewLike("bernoulli_", *x), /*in_place=*/true);
   } else {
-    out[0] = Dropout(m, x, p, out.size() > 1 ? &out[1] : nullptr);
+    out[0] = Dropped(m, x, out.size() > 1 ? &out[1] : nullptr);
   }
 }
 
@@ -38,17 +51,7 @@ void EnactFeatureDropout(Machine& m, const Call& call, Outputs& out) {
 
 }  // namespace
 
-TensorRef Dropout(Machine& m, const TensorRef& x, double p, TensorRef* mask) {
-  if (!Drops(m, p)) return x;
-  NodeRef node = m.MakeNode("NativeDropoutBackward0", {x});
-  TensorRef y = m.NewLike("native_dropout", *x);
-  const TensorRef kept = m.Allocate(y->dims, DType::kBool, y->strides);
-  node.Save(kept);
-  if (mask != nullptr) *mask = kept;
-  node.Output(y);
-  node.Formula([](Backward& b) { b.result(0, b.m.NewLike("native_dropout_backward", *b.grad())); });
-  return y;
-}
+TensorRef Dropout(Machine& m, const TensorRef& x, double p) { return Drops(m, p) ? Dropped(m, x, nullptr) : x; }
 
 double DropProbability(const FrameworkNode& node) {
   if (IsAttention(node.op)) return FloatAttribute(node, "dropout", 0.0);

@@ -6,8 +6,8 @@
 
 namespace onnx_mem::eager {
 
-// F.dropout in training; the very same tensor when p = 0 or outside training. `mask`, if given, gets the mask.
-TensorRef Dropout(Machine& m, const TensorRef& x, double p, TensorRef* mask = nullptr);
+// F.dropout in training; the very same tensor when p = 0 or outside training.
+TensorRef Dropout(Machine& m, const TensorRef& x, double p);
 
 // The share of elements that a call of `node` sets to zero at random in training; 0 where the operator does not.
 double DropProbability(const FrameworkNode& node);

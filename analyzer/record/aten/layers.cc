@@ -77,9 +77,11 @@ void Softmax(AtenCall& c) {
   c.node.attributes["half_to_float"] = int64_t{c.Flag(2, "half_to_float", false)};
 }
 
+// native_dropout makes a result and a mask whatever it is told (native_dropout_cuda in cuda/Dropout.cu).
 void Dropout(AtenCall& c) {
   c.TakeInputs({0});
   c.node.attributes["p"] = c.Float(1, "p", 0.5);
+  c.node.attributes["ran"] = int64_t{1};
 }
 
 // Another kernel runs in half precision, or where the user says so.

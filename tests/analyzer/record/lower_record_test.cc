@@ -9,6 +9,7 @@
 #include "analyzer/eager/engine/op_table.h"
 #include "analyzer/graph/dag.h"
 #include "analyzer/graph/diagnostic.h"
+#include "analyzer/memory/timeline.h"
 #include "analyzer/record/aten/table.h"
 #include "analyzer/record/format/text.h"
 #include "gtest/gtest.h"
@@ -55,6 +56,21 @@ TEST(LowerRecord, WhatACallWithOutWritesOverIsNoNewTensor) {
             "div.out:9 = copy(v, %2) -> v.2 float32 8\n"
             "mul.Tensor:11 = mul(x, v.2) -> %4 float32 2x8\n"
             "outputs %4\n");
+}
+
+// F.scaled_dot_product_attention(q, k, v, dropout_p=0.1), F.dropout(x, 0.1): what they drop does not ask for the mode.
+TEST(LowerRecord, ADropoutThatTheCodeTurnsOnDropsInInferenceToo) {
+  onnx_mem::Run run;
+  run.training = false;
+  const Lowered lowered = LowerLines(
+      "%0 input x f32[B,8]\n%1 f32[B,8] = exp %0\n%2 f32[B,8], %3 b8[B,8] = native_dropout %1 0.1 T drop %1 %3\n"
+      "return %2\n",
+      run);
+  const absl::StatusOr<Enacted> enacted = EnactLowered(lowered, run);
+  ASSERT_TRUE(enacted.ok()) << enacted.status();
+  constexpr int64_t kElements = 2 * 8;
+  EXPECT_EQ(ComputeTimeline(enacted->program).peak_bytes, kElements * (4 + 4 + 4 + 1))
+      << "x, exp, what is dropped of it, and the mask";
 }
 
 // A cell that keeps its state as a buffer: what the call before left is freed where this one replaces it.
