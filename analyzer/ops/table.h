@@ -14,10 +14,12 @@ inline constexpr auto kOpFacts = [] {
   using enum OpFamily;
   using namespace op_trait;
 #define OP(name, family, traits) OpFacts{name, family, traits},
-  std::array rows = {
+  // std::array deduces its size by a fold expression, and Clang takes 256 operands of one.
+  const OpFacts listed[] = {
 #include "analyzer/ops/ops.inc"
   };
 #undef OP
+  auto rows = std::to_array(listed);
   std::sort(rows.begin(), rows.end(), [](const OpFacts& a, const OpFacts& b) { return a.name < b.name; });
   return rows;
 }();

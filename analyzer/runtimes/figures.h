@@ -39,7 +39,8 @@ void AddPlannedAhead(const Graph& graph, PeakFigures& figures);
 absl::StatusOr<std::vector<int64_t>> AddressesOf(const LocalStep& step, const Workload& workload,
                                                  const RunFigures& figures);
 
-// The interval of `figures`' peak by what the file leaves open (peak_bounds.h). `lowered` is lower_for(workload.run), which says of one run alone.
+// The interval of `figures`' peak by what the file leaves open (peak_bounds.h). `lowered` is lower_for(workload.run),
+// which says of one run alone.
 absl::StatusOr<PeakBounds> BoundRun(const Lowered& lowered, const Workload& workload, Peak peak, LowerFor lower_for,
                                     std::vector<Diagnostic>& diagnostics);
 // Where it lies.
