@@ -77,7 +77,7 @@ void Softmax(AtenCall& c) {
   c.node.attributes["half_to_float"] = int64_t{c.Flag(2, "half_to_float", false)};
 }
 
-// native_dropout makes a result and a mask whatever it is told (native_dropout_cuda in cuda/Dropout.cu).
+// native_dropout makes a result and a mask, whatever `train` is (native_dropout_cuda in cuda/Dropout.cu).
 void Dropout(AtenCall& c) {
   c.TakeInputs({0});
   c.node.attributes["p"] = c.Float(1, "p", 0.5);
