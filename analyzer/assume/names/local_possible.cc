@@ -154,10 +154,7 @@ int32_t Locals::PossibleNameOf(TensorId id, bool lists) const {
   const Tensor& tensor = graph_.tensors[id];
   if (!tensor.producer.valid() || tensor.consumers.empty()) return -1;
   Home home = HomeOf(id);
-  if (IsPadOfCall(id, home)) {
-    const size_t outside = home.depth - 1;
-    home = {outside, outside == 0 ? -1 : calls_.of_node(tensor.producer.value())[outside - 1]};
-  }
+  if (IsPadOfCall(id, home)) home = HomeAt(id, home.depth - 1);
   const int32_t list = CallersListOf(id);
   if (list >= 0) return list;
   const int32_t call = calls_.UnitCall(tensor.producer.value(), home.depth);

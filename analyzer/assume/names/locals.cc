@@ -52,10 +52,10 @@ bool Locals::IsProduct(const FrameworkNode& node) {
   return contracts || node.op == "matmul" || node.op == "bmm" || node.op == "sdpa";
 }
 
-Locals::Home Locals::HomeOf(TensorId id) const {
-  const std::span<const int32_t> maker = calls_.of_node(graph_.tensors[id].producer.value());
-  const size_t depth = calls_.CommonDepth(graph_, id);
-  return {depth, depth == 0 ? -1 : maker[depth - 1]};
+Locals::Home Locals::HomeOf(TensorId id) const { return HomeAt(id, calls_.CommonDepth(graph_, id)); }
+
+Locals::Home Locals::HomeAt(TensorId id, size_t depth) const {
+  return {depth, depth == 0 ? -1 : calls_.of_node(graph_.tensors[id].producer.value())[depth - 1]};
 }
 
 // What made the value, as seen from the frame at `depth`, and what made the first operand of that.

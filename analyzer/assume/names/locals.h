@@ -48,6 +48,8 @@ class Locals {
     int32_t frame = -1;
   };
   Home HomeOf(TensorId id) const;
+  // The frame at `depth` around its maker.
+  Home HomeAt(TensorId id, size_t depth) const;
   size_t Signature(TensorId id, size_t depth, int levels) const;
   int32_t UntilRebound(TensorId id, const Home& home) const;
   size_t StatementSignature(TensorId id, size_t depth) const;

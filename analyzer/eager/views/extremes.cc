@@ -22,6 +22,13 @@ TensorRef ExtremumGrad(Backward& b, const TensorRef& self, const TensorRef& othe
   return OverwriteUnlessObserved(b.m, "masked_fill_", grad);
 }
 
+// To x and to what it is compared with, the operand `other`: that one's first.
+void GiveExtremumGrads(Backward& b, const TensorRef& self, const TensorRef& with, size_t other) {
+  for (size_t edge : {other, kFirst}) {
+    if (b.needs(edge)) b.result(edge, ExtremumGrad(b, self, with));
+  }
+}
+
 void EnactExtremum(Machine& m, const Call& call, Outputs& out) {
   const TensorRef &a = call.input(0), &b = call.input(1);
   NodeRef node = m.MakeNode(call.node.op == "maximum" ? "MaximumBackward0" : "MinimumBackward0", {a, b});
@@ -29,12 +36,7 @@ void EnactExtremum(Machine& m, const Call& call, Outputs& out) {
   node.Save(a);
   out[0] = NewPointwise(m, call.node.op, {a, b});
   node.Output(out[0]);
-  node.Formula([](Backward& back) {
-    const TensorRef other = back.saved(0), self = back.saved(1);
-    for (size_t edge : {kSecond, kFirst}) {
-      if (back.needs(edge)) back.result(edge, ExtremumGrad(back, self, other));
-    }
-  });
+  node.Formula([](Backward& back) { GiveExtremumGrads(back, back.saved(1), back.saved(0), kSecond); });
 }
 
 // clamp_min and clamp_max by a tensor: the gradients of maximum and minimum.
@@ -45,11 +47,7 @@ void EnactClampBy(Machine& m, const Call& call, Outputs& out) {
   node.Save(bound);
   out[0] = call.inplace() ? InPlace(m, call.node.op, x) : NewPointwise(m, call.node.op, {x, bound});
   node.Output(out[0]);
-  node.Formula([](Backward& b) {
-    for (size_t edge : {kSecond, kFirst}) {
-      if (b.needs(edge)) b.result(edge, ExtremumGrad(b, b.saved(0), b.saved(1)));
-    }
-  });
+  node.Formula([](Backward& back) { GiveExtremumGrads(back, back.saved(0), back.saved(1), kSecond); });
 }
 
 // clamp by two tensors, as 2.15 runs its backward (clamp_backward_min_max and clamp_backward of FunctionsManual.cpp):
@@ -100,11 +98,8 @@ class ClampGrads {
 void ClampBetweenBackward(Backward& b) {
   constexpr size_t kLow = 1, kHigh = 2;
   if (b.saved(kLow) == nullptr || b.saved(kHigh) == nullptr) {
-    const size_t edge = b.saved(kLow) == nullptr ? kHigh : kLow;
-    for (size_t each : {edge, size_t{0}}) {
-      if (b.needs(each)) b.result(each, ExtremumGrad(b, b.saved(0), b.saved(edge)));
-    }
-    return;
+    const size_t bound = b.saved(kLow) == nullptr ? kHigh : kLow;
+    return GiveExtremumGrads(b, b.saved(0), b.saved(bound), bound);
   }
   ClampGrads grads(b);
   if (b.needs(kLow) || b.needs(kHigh)) grads.OfBounds(kLow, kHigh);

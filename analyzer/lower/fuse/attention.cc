@@ -20,6 +20,7 @@
 #include "analyzer/lower/operators/attention_kernel.h"
 #include "analyzer/lower/operators/site.h"
 #include "analyzer/ops/ops.h"
+#include "analyzer/ops/query_groups.h"
 
 namespace onnx_mem {
 namespace {
@@ -252,13 +253,6 @@ double DropoutOfCall(const Lowering& lowering, Rank rank) {
   return absl::SimpleAtod(absl::string_view(text.data(), text.size()), &p) && p > 0.0 && p < 1.0 ? p : 0.0;
 }
 
-int64_t QueryGroups(const Draft& draft, TensorId q, TensorId k) {
-  const Dims& q_dims = draft.tensor(q).shape.dims;
-  const Dims& k_dims = draft.tensor(k).shape.dims;
-  if (q_dims.size() != 4 || k_dims.size() != 4 || k_dims[1] <= 0) return 1;
-  return std::max<int64_t>(q_dims[1] / k_dims[1], 1);
-}
-
 }  // namespace
 
 int64_t FuseAttention(Lowering& lowering) {
@@ -287,7 +281,7 @@ int64_t FuseAttention(Lowering& lowering) {
     sdpa.attributes["causal"] = static_cast<int64_t>(match.causal);
     sdpa.attributes["scale"] = match.scale;
     sdpa.attributes["dropout"] = match.dropout > 0.0 ? match.dropout : DropoutOfCall(lowering, rank);
-    sdpa.attributes["gqa_groups"] = QueryGroups(draft, match.q, k);
+    sdpa.attributes["gqa_groups"] = QueryGroups(draft.tensor(match.q).shape.dims, draft.tensor(k).shape.dims);
     Replace(draft, match.nodes, std::move(sdpa), rank);
     ++count;
   }

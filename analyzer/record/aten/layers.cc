@@ -1,8 +1,8 @@
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "analyzer/ops/query_groups.h"
 #include "analyzer/record/aten/call.h"
 #include "analyzer/record/aten/readers.h"
 
@@ -98,18 +98,15 @@ static std::string KernelOf(const AtenCall& c, std::string_view recorded) {
   return std::string(recorded);
 }
 
-// Heads of the queries that share one of keys and values, [batch, heads, tokens, size].
-static int64_t QueryGroups(const AtenCall& c) {
-  const auto heads = [&](size_t i) {
-    const TensorId id = c.Tensor(i);
-    return id.valid() && c.rank(id) == 4 ? c.graph.tensors[id].shape.dims[1] : 0;
-  };
-  return heads(1) > 0 ? std::max<int64_t>(heads(0) / heads(1), 1) : 1;
+static int64_t GroupsOf(const AtenCall& c) {
+  const TensorId q = c.Tensor(0), k = c.Tensor(1);
+  if (!q.valid() || !k.valid()) return 1;
+  return QueryGroups(c.graph.tensors[q].shape.dims, c.graph.tensors[k].shape.dims);
 }
 
 void EfficientAttention(AtenCall& c) {
   c.TakeInputs({0, 1, 2, 3});
-  c.node.attributes["gqa_groups"] = QueryGroups(c);
+  c.node.attributes["gqa_groups"] = GroupsOf(c);
   c.node.attributes["dropout"] = c.Float(5, "dropout_p", 0.0);
   c.node.attributes["causal"] = int64_t{c.Flag(6, "is_causal", false)};
   c.node.attributes["kernel"] = KernelOf(c, "efficient");
@@ -117,7 +114,7 @@ void EfficientAttention(AtenCall& c) {
 
 void FlashAttention(AtenCall& c) {
   c.TakeInputs({0, 1, 2});
-  c.node.attributes["gqa_groups"] = QueryGroups(c);
+  c.node.attributes["gqa_groups"] = GroupsOf(c);
   c.node.attributes["dropout"] = c.Float(3, "dropout_p", 0.0);
   c.node.attributes["causal"] = int64_t{c.Flag(4, "is_causal", false)};
   c.node.attributes["kernel"] = KernelOf(c, "flash");
