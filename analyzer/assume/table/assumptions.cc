@@ -14,6 +14,7 @@
 #include "analyzer/assume/regions/function_saves.h"
 #include "analyzer/assume/regions/grad_regions.h"
 #include "analyzer/assume/regions/own_checkpoints.h"
+#include "analyzer/assume/table/contraction_order.h"
 #include "analyzer/assume/table/margins.h"
 #include "analyzer/assume/table/operand_order.h"
 #include "analyzer/lower/draft/source_inplace.h"
@@ -174,6 +175,7 @@ constexpr Alternative kLooseFrozen[] = {{.towards = Towards::kLess, .lowered = F
 constexpr Alternative kUnread[] = {{.towards = Towards::kMore, .bytes = BytesOfUnread}};
 constexpr Alternative kUnreadBuffers[] = {{.towards = Towards::kMore, .bytes = BytesOfUnreadBuffers}};
 constexpr Alternative kNoNoise[] = {{.towards = Towards::kLess, .lowered = LeaveOutNoise}};
+constexpr Alternative kCheapestFirst[] = {{.lowered = ContractCheapestFirst}};
 constexpr Alternative kNoCopies[] = {{.towards = Towards::kLess, .lowered = LeaveOutCopies}};
 // A norm copies its gradient into the layout of what was not copied.
 constexpr Alternative kNoCopiesOfTraining[] = {{.lowered = LeaveOutCopies}};
@@ -212,6 +214,7 @@ constexpr Assumption kAssumptions[] = {
     {.fact = "names of the file", .code = Code::kWeightNames, .alternatives = kNamed},
     {.fact = "order of operands", .alternatives = kSwapped, .open = HasSwapped},
     {.fact = "order of operands", .inference = false, .alternatives = kOtherOrder, .open = IsAlwaysOpen},
+    {.fact = "order of einsum", .alternatives = kCheapestFirst, .open = IsAlwaysOpen},
     {.fact = "contiguous copies", .alternatives = kNoCopies, .open = IsAlwaysOpen},
     {.fact = "contiguous copies", .inference = false, .alternatives = kNoCopiesOfTraining, .open = IsAlwaysOpen},
     {.fact = "equal calls", .alternatives = kMergedCalls, .open = HasSplitCalls},

@@ -31,7 +31,7 @@
 //                addcmul addcdiv (self, tensor1, tensor2)
 //   matmul       linear (x, weight, bias?) {transposed: 1 if the file's weight is [in, out] and the parameter
 //                [out, in]} addmm (a, b, bias?) {trans_a, trans_b} (Gemm whose weight is no plain linear)
-//                matmul (N-D, broadcasting) bmm baddbmm (self, a, b) {alpha, beta} einsum {equation}
+//                matmul (N-D, broadcasting) bmm baddbmm (self, a, b) {alpha, beta} einsum {equation path?}
 //   convolution  conv (x, weight, bias?) {stride, pad, dilation, group} conv_transpose
 //   norm         batch_norm (x, weight, bias, running_mean, running_var) {training} layer_norm (x, weight?, bias?)
 //                {axis} group_norm {groups} instance_norm (x, weight?, bias?) rms_norm (x, weight?) {axis}

@@ -124,7 +124,7 @@ TensorRef Product(Machine& m, const TensorRef& a, const TensorRef& b, const Grou
   return Permute(m, View(m, Bmm(m, left, right), out), inverse);
 }
 
-// `last`: no later operand has the summed labels, so they are contracted now.
+// Sums what no operand of `needed_later` has.
 TensorRef Contract(Machine& m, TensorRef a, TensorRef b, size_t outputs, const std::vector<bool>& needed_later) {
   Groups groups;
   Dims a_sums, b_sums;
@@ -156,18 +156,22 @@ TensorRef Contract(Machine& m, TensorRef a, TensorRef b, size_t outputs, const s
   return Product(m, b, a, groups);
 }
 
-TensorRef Contracted(Machine& m, const Equation& equation, const std::vector<TensorRef>& operands) {
-  TensorRef result = operands[0];
-  for (size_t i = 1; i < operands.size(); ++i) {
-    std::vector<bool> needed_later(equation.order.size(), false);
-    for (size_t later = i + 1; later < operands.size(); ++later) {
-      for (size_t d = 0; d < needed_later.size(); ++d) {
-        needed_later[d] = needed_later[d] || equation.operands[later].find(equation.order[d]) != std::string::npos;
-      }
+// By `order`: takes the first and second, or the pairs that it names; a product is the first then, or the last.
+TensorRef Contracted(Machine& m, std::vector<TensorRef> left, size_t outputs, const std::vector<int64_t>& order) {
+  for (size_t pair = 0; left.size() > 1; pair += 2) {
+    const bool is_named = pair + 1 < order.size();
+    const auto first = left.begin() + (is_named ? order[pair] : 0);
+    const auto second = left.begin() + (is_named ? order[pair + 1] : 1);
+    const TensorRef a = *first, b = *second;
+    left.erase(second);
+    left.erase(first);
+    std::vector<bool> needed_later(a->dims.size(), false);
+    for (const TensorRef& later : left) {
+      for (size_t d = 0; d < needed_later.size(); ++d) needed_later[d] = needed_later[d] || later->dims[d] != 1;
     }
-    result = Contract(m, result, operands[i], equation.outputs, needed_later);
+    left.insert(is_named ? left.end() : left.begin(), Contract(m, a, b, outputs, needed_later));
   }
-  return result;
+  return left[0];
 }
 
 void EnactEinsum(Machine& m, const Call& call, Outputs& out) {
@@ -178,7 +182,7 @@ void EnactEinsum(Machine& m, const Call& call, Outputs& out) {
     inputs[i] = Diagonals(m, inputs[i], equation.operands[i]);
     inputs[i] = Aligned(m, inputs[i], equation.operands[i], equation.order);
   }
-  TensorRef result = Contracted(m, equation, inputs);
+  TensorRef result = Contracted(m, inputs, equation.outputs, IntsAttribute(call.node, "path"));
   if (inputs.size() == 1 && equation.order.size() > equation.outputs) {
     Dims axes;
     for (size_t d = equation.outputs; d < equation.order.size(); ++d) axes.push_back(static_cast<int64_t>(d));

@@ -195,6 +195,13 @@ TEST(InferenceBounds, NoiseOfTrainingMayNotRun) {
   EXPECT_EQ(least("w = Mul(mu, sigma)"), 0) << "a mask is for both modes";
 }
 
+// From left to right, the first product is [32 8 8 8 4], 262,144 B, of which the first sum makes [32 8 8 4].
+TEST(InferenceBounds, AnotherOrderOfEinsumNeedsLess) {
+  EXPECT_LT(BoundsOfInference(R"(g (float[8,8,8] w, float[32,4] v, float[32,8] x, float[32,8] y) => (float[32,8,4] z)
+      { z = Einsum <equation="ijk,za,zi,zj->zka"> (w, v, x, y) })", "", "").first,
+            -32 * 8 * 8 * 8 * 4 * 4);
+}
+
 TEST(InferenceBounds, ASharedHeadLowersTheLeast) {
   EXPECT_EQ(BoundsOfInference(kLanguageModel, "w", "onnx::MatMul_9").first, -16 * 2000 * 4);
   EXPECT_EQ(BoundsOfInference(kLanguageModel, "w", "head.weight").first, 0);

@@ -64,5 +64,19 @@ TEST(EinsumLayout, IsAsMeasured) {
   }
 }
 
+// What two of [64, 64] make first, where all of one is summed, is kept or not by which two it is.
+TEST(EinsumOrder, IsThatOfThePath) {
+  const auto saved = [](const std::vector<int64_t>& path) {
+    OperatorRun run;
+    const std::vector<TensorRef> inputs = {run.Static({{64, 4}}), run.Static({{8, 4}}), run.Static({{64, 4}})};
+    const TensorRef y = run.One("einsum", inputs, {64, 64}, {{"equation", "ia,ja,ka->ik"}, {"path", path}});
+    EXPECT_EQ(y->dims, (Dims{64, 64}));
+    EXPECT_NE(run.Backward(y), "");
+    return run.SavedBytes(/*with_inputs=*/false);
+  };
+  EXPECT_EQ(saved({}), saved({0, 1, 0, 1}));
+  EXPECT_NE(saved({}), saved({0, 2, 0, 1}));
+}
+
 }  // namespace
 }  // namespace onnx_mem::eager
