@@ -162,11 +162,12 @@ absl::StatusOr<PeakBounds> BoundPeak(const Lowered& lowered, const Run& run, Pea
 PeakBounds WithMargin(const PeakBounds& open, int64_t peak_bytes, const Lowered& lowered, bool training) {
   if (lowered.recorded) return open;
   const Margin beside = MarginBeside(ListingOf(lowered.assumptions), training);
+  const Margin least = LeastReach(training);
   const int64_t percent = peak_bytes / 100;
   const int64_t low =
-      std::min(open.low_bytes - percent * beside.less_percent, peak_bytes - percent * kLeastReach.less_percent);
+      std::min(open.low_bytes - percent * beside.less_percent, peak_bytes - percent * least.less_percent);
   const int64_t high =
-      std::max(open.high_bytes + percent * beside.more_percent, peak_bytes + percent * kLeastReach.more_percent);
+      std::max(open.high_bytes + percent * beside.more_percent, peak_bytes + percent * least.more_percent);
   return {std::max<int64_t>(low, 0), high};
 }
 

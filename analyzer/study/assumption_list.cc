@@ -192,7 +192,9 @@ void AddSettings(const Run& run, bool recorded, const Enacted& enacted, Assumpti
       list.emplace_back(std::string(setting.option), std::move(value));
     }
   }
-  if (!recorded) list.emplace_back("margin", MarginText(MarginBeside(ListingOf(enacted.assumptions), run.training)));
+  if (recorded) return;
+  const Margin beside = MarginBeside(ListingOf(enacted.assumptions), run.training);
+  list.emplace_back("margin", MarginText(LeastReach(run.training), beside));
 }
 
 // What holds for training and inference alike.

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kMostOperands = 6;  // beyond, the package does not try all orders
 
-struct Order {
+struct PairOrder {
   std::vector<int64_t> pairs = {};
   double operations = 0;
 };
@@ -25,7 +25,7 @@ std::string Union(const std::string& a, const std::string& b) {
 
 // Tries every pair of `left`, the operands that are left, after `taken`; `best` is the cheapest order found.
 void TryAll(const std::vector<std::string>& left, const std::string& output, const std::vector<double>& sizes,
-            const Order& taken, Order& best) {
+            const PairOrder& taken, PairOrder& best) {
   if (left.size() == 1) {
     best = taken;
     return;
@@ -39,14 +39,13 @@ void TryAll(const std::vector<std::string>& left, const std::string& output, con
       double operations = 1;
       bool sums = false;
       for (char label : Union(left[i], left[j])) {
-        const bool is_kept = Has(output, label) || std::any_of(others.begin(), others.end(), [&](const auto& other) {
-          return Has(other, label);
-        });
+        const bool is_kept = Has(output, label) || std::any_of(others.begin(), others.end(),
+                                                               [&](const auto& other) { return Has(other, label); });
         if (is_kept) made.push_back(label);
         sums |= !is_kept && Has(left[i], label) && Has(left[j], label);
         operations *= sizes[static_cast<unsigned char>(label)];
       }
-      Order next = taken;
+      PairOrder next = taken;
       next.operations += sums ? 2 * operations : operations;
       if (next.operations >= best.operations) continue;
       next.pairs.insert(next.pairs.end(), {static_cast<int64_t>(i), static_cast<int64_t>(j)});
@@ -84,7 +83,7 @@ std::vector<int64_t> CheapestOrder(const std::vector<std::string>& operands, con
   std::vector<std::string> left;
   left.reserve(operands.size());
   for (const std::string& labels : operands) left.push_back(Union("", labels));
-  Order best = {.operations = std::numeric_limits<double>::infinity()};
+  PairOrder best = {.operations = std::numeric_limits<double>::infinity()};
   TryAll(left, output, sizes, {}, best);
   return best.pairs;
 }
@@ -95,8 +94,7 @@ bool ContractCheapestFirst(Lowered& lowered) {
     if (node.op != "einsum") continue;
     const EinsumEquation equation = ParseEinsum(StringAttribute(node, "equation", "")).value_or(EinsumEquation{});
     if (!IsOpen(node, equation)) continue;
-    node.attributes["path"] =
-        CheapestOrder(equation.operands, equation.output, SizesOf(lowered.graph, node, equation));
+    node.attributes["path"] = CheapestOrder(equation.operands, equation.output, SizesOf(lowered.graph, node, equation));
     any = true;
   }
   return any;

@@ -29,10 +29,10 @@ Margin MarginBeside(FileListing listing, bool training) {
   return listing == FileListing::kNone ? Margin{.more_percent = 3} : Margin{};
 }
 
-std::string MarginText(const Margin& beside) {
-  const std::string least = absl::StrCat("at least ", ReachText(kLeastReach));
-  if (beside.less_percent == 0 && beside.more_percent == 0) return least;
-  return absl::StrCat(least, ", and ", ReachText(beside), " on top");
+std::string MarginText(const Margin& least, const Margin& beside) {
+  const std::string reach = absl::StrCat("at least ", ReachText(least));
+  if (beside.less_percent == 0 && beside.more_percent == 0) return reach;
+  return absl::StrCat(reach, ", and ", ReachText(beside), " on top");
 }
 
 }  // namespace onnx_mem

@@ -93,14 +93,13 @@ TEST(PeakBounds, WhatTheUserSaidIsNotInDoubt) {
   EXPECT_EQ(bounded.bounds.high_bytes, bounded.peak_bytes);
 }
 
-// Wheree nothing is open the range has its least reach, on both sides.
+// Where nothing is open the range has its least reach, on both sides.
 TEST(PeakBounds, ARangeReachesAtLeastAMarginWhereNothingIsOpen) {
   Workload workload;
   workload.run.dropout = 0.0;
   const Bounded settled = BoundsIn(ParseGraph(kClassifier), workload);
-  const int64_t percent = settled.peak_bytes / 100;
-  EXPECT_EQ(settled.all.low_bytes, settled.peak_bytes - kLeastReach.less_percent * percent);
-  EXPECT_EQ(settled.all.high_bytes, settled.peak_bytes + kLeastReach.more_percent * percent);
+  EXPECT_EQ(settled.all.low_bytes, settled.peak_bytes - settled.peak_bytes / 100);
+  EXPECT_EQ(settled.all.high_bytes, settled.peak_bytes + settled.peak_bytes / 100 * 6);
 }
 
 TEST(PeakBounds, WhatAFileDoesNotListComesOnTopOfWhatIsOpen) {
@@ -121,9 +120,10 @@ TEST(PeakBounds, WhatAFileDoesNotListComesOnTopOfWhatIsOpen) {
 }
 
 TEST(PeakBounds, AMarginIsSaidInWords) {
-  EXPECT_EQ(MarginText({}), "at least -1 to +6 %");
-  EXPECT_EQ(MarginText({.less_percent = 2, .more_percent = 9}), "at least -1 to +6 %, and -2 to +9 % on top");
-  EXPECT_EQ(MarginText({.more_percent = 3}), "at least -1 to +6 %, and +3 % on top");
+  const Margin least = {.less_percent = 1, .more_percent = 6};
+  EXPECT_EQ(MarginText(least, {}), "at least -1 to +6 %");
+  EXPECT_EQ(MarginText(least, {.less_percent = 2, .more_percent = 9}), "at least -1 to +6 %, and -2 to +9 % on top");
+  EXPECT_EQ(MarginText(least, {.more_percent = 3}), "at least -1 to +6 %, and +3 % on top");
 }
 
 TEST(PeakBounds, ASharedHeadLowersIt) {
@@ -198,7 +198,9 @@ TEST(InferenceBounds, NoiseOfTrainingMayNotRun) {
 // From left to right, the first product is [32 8 8 8 4], 262,144 B, of which the first sum makes [32 8 8 4].
 TEST(InferenceBounds, AnotherOrderOfEinsumNeedsLess) {
   EXPECT_LT(BoundsOfInference(R"(g (float[8,8,8] w, float[32,4] v, float[32,8] x, float[32,8] y) => (float[32,8,4] z)
-      { z = Einsum <equation="ijk,za,zi,zj->zka"> (w, v, x, y) })", "", "").first,
+      { z = Einsum <equation="ijk,za,zi,zj->zka"> (w, v, x, y) })",
+                              "", "")
+                .first,
             -32 * 8 * 8 * 8 * 4 * 4);
 }
 
