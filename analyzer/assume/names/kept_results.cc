@@ -82,19 +82,6 @@ int32_t KeptAsWeights(const FrameworkGraph& graph, const Calls& calls, TensorId 
   return weighs ? EndOfWeights(graph, calls, graph.tensors[id].producer.value()) : -1;
 }
 
-// The end of the layer behind the one that ends at `node`, or of the code that runs the stack, if there is none.
-int32_t EndOfNextLayer(const Calls& calls, int32_t node) {
-  const std::span<const int32_t> around = calls.of_node(node);
-  for (size_t depth = 0; depth < around.size(); ++depth) {
-    const CallSpan& layer = calls.span(around[depth]);
-    if (layer.end != node || !IsElement(layer.name)) continue;
-    const int32_t end = calls.EndOfFrameAt(node, depth);
-    const int32_t next = node < end ? calls.UnitCall(node + 1, depth) : -1;
-    return next >= 0 && IsElement(calls.span(next).name) ? calls.span(next).end : end;
-  }
-  return -1;
-}
-
 // The first layer of a stack, "layers.0", with layers inside and one after it.
 bool IsFirstLayer(const Calls& calls, int32_t call, size_t depth) {
   const CallSpan& span = calls.span(call);
@@ -188,11 +175,6 @@ int32_t KeptUntil(const FrameworkGraph& graph, const Calls& calls, TensorId id, 
   const int32_t handed_on = guess ? KeptAsWeights(graph, calls, id) : -1;
   if (names_known) return handed_on;
   return std::max({handed_on, KeptAsEmbedding(graph, calls, id), KeptAsModelOutput(graph, calls, id)});
-}
-
-int32_t WeightsMayBeKeptUntil(const FrameworkGraph& graph, const Calls& calls, TensorId id) {
-  const int32_t end = graph.tensors[id].producer.valid() ? KeptAsWeights(graph, calls, id) : -1;
-  return end < 0 ? -1 : EndOfNextLayer(calls, end);
 }
 
 }  // namespace onnx_mem::names

@@ -24,11 +24,6 @@ namespace onnx_mem::names {
 int32_t KeptUntil(const FrameworkGraph& graph, const Calls& calls, TensorId id, bool names_known = false,
                   bool guess = true);
 
-// The node after which attention's weights are freed at the latest, where a layer hands them on in its turn:
-// outputs = layer(x); x = outputs[0] keeps those of one layer until the next returns (modeling_mpt.py). -1: not weights
-// of a layer.
-int32_t WeightsMayBeKeptUntil(const FrameworkGraph& graph, const Calls& calls, TensorId id);
-
 }  // namespace onnx_mem::names
 
 #endif  // ONNX_MEM_ANALYZER_ASSUME_NAMES_KEPT_RESULTS_H_

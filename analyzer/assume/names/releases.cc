@@ -57,8 +57,7 @@ IdVector<TensorId, int32_t> ReleaseAfter(const FrameworkGraph& graph, NameRules 
     if (locals && !reported) last = std::max(last, locals->HeldUntil(id));
     release[id] = last;
     if (!names_more) continue;
-    const int32_t returned = std::max({names->ReturnedListMayHoldUntil(id), names->ReturnedMayHoldUntil(id),
-                                       WeightsMayBeKeptUntil(graph, calls, id)});
+    const int32_t returned = std::max(names->ReturnedListMayHoldUntil(id), names->ReturnedMayHoldUntil(id));
     int32_t possible = reported ? std::max(locals->CallersListOf(id), names->ListMayHoldUntil(id))
                                 : locals->PossibleNameOf(id, rules == NameRules::kWholeCalls);
     if (const std::optional<int32_t> most = names->HeldAtMostUntil(id)) possible = std::min(possible, *most);

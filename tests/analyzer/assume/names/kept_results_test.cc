@@ -63,17 +63,6 @@ TEST(KeptResults, WhereSourceLinesTellNamesWeightsMayBeHandedBackButAreNotLikely
   EXPECT_GE(p.ReleaseAtMost(attention.weights), attention.layer_end);
 }
 
-TEST(KeptResults, ALayerMayHandWeightsOnUntilTheNextReturns) {  // outputs = layer(x); x = outputs[0]
-  LoweredProgram p;
-  const Attention attention = RunLayer(p, /*scale_after_product=*/true, "function");
-  p.Run("linear", {p.input()}, "layers.1 > layers.1.up");
-  p.Run("gelu", {p.input()}, "layers.1 > layers.1.act");
-  const int32_t end_of_next = p.last();
-  p.Run("relu", {p.input()});
-  EXPECT_EQ(p.ReleaseAtMost(attention.weights), end_of_next);
-  EXPECT_EQ(p.Release(attention.weights).first, attention.layer_end);
-}
-
 TEST(KeptResults, TheNextAttentionTakesOverTheName) {  // x, _ = self.attn(x); x, _ = self.cross(x); x = self.up(x)
   LoweredProgram p;
   const auto attend = [&](TensorId x, const std::string& calls) {
