@@ -14,6 +14,10 @@ int64_t WidthOf(const RangeCause& cause) { return cause.less_bytes + cause.more_
 
 }  // namespace
 
+bool SizesVary(const Report& report) {
+  return !AssumptionNamed(report, "shortest").empty() || !AssumptionNamed(report, "varied").empty();
+}
+
 std::vector<RangeCause> RangeCauses(const Report& report, const PartSummary& part) {
   if (part.device_low_bytes >= part.device_high_bytes) return {};
   const bool session = AssumptionNamed(report, "for") == "onnxruntime";
@@ -43,10 +47,13 @@ std::vector<RangeCause> RangeCauses(const Report& report, const PartSummary& par
   above.less_bytes = part.allocated_peak_bytes - part.allocated_low_bytes - file.less_bytes;
   gaps.less_bytes = part.device_bytes - part.device_low_bytes - context.less_bytes - file.less_bytes - above.less_bytes;
   above.more_bytes = part.device_high_bytes - part.device_bytes - context.more_bytes - file.more_bytes;
-  RangeCause varied{"varied_sizes", "what varying sizes add", "torch.cuda.max_memory_reserved() of the whole run"};
-  if (!AssumptionNamed(report, "shortest").empty()) {
-    // What blocks that are not cut add to `allocated` is a few MiB, and stays with the libraries'.
-    const int64_t libraries = part.allocated_high_bytes - part.allocated_peak_bytes - file.more_bytes;
+  RangeCause varied{"varied_sizes", "what varying sizes change", "torch.cuda.max_memory_reserved() of the whole run"};
+  if (SizesVary(report)) {
+    varied.less_bytes = std::exchange(above.less_bytes, 0);
+    // What blocks that are not cut add to `allocated` is a few MiB where the other sizes are known, and stays with the
+    // libraries'.
+    const bool known = !AssumptionNamed(report, "shortest").empty();
+    const int64_t libraries = known ? part.allocated_high_bytes - part.allocated_peak_bytes - file.more_bytes : 0;
     varied.more_bytes = std::max<int64_t>(0, above.more_bytes - libraries);
     above.more_bytes -= varied.more_bytes;
   }
