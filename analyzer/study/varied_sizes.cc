@@ -58,8 +58,9 @@ Diagnostic NoteOf(const Workload& workload, const VariedPeaks& peaks, int64_t lo
 Diagnostic NoteOfUnknown(const Workload& workload) {
   const std::string run = workload.run.training ? "training" : "inference";
   return {.code = Code::kVariedSizes,
-          .message = absl::StrCat(run, ": the range holds what is allocated; what PyTorch keeps of steps of other sizes "
-                                       "may be reserved beyond it"),
+          .message = absl::StrCat(run,
+                                  ": the range holds what is allocated; what PyTorch keeps of steps of other sizes "
+                                  "may be reserved beyond it"),
           .details = {"why: a cached block that is too small for a longer step stays beside the new one",
                       "what tells it: --shortest NAME=N in place of --varied"}};
 }
