@@ -117,6 +117,7 @@ RULES = {
     "quantile": lambda x, y: x.quantile(0.5, dim=1, keepdim=True) * y,  # squeezes in place
     "bernoulli": lambda x, y: x * torch.bernoulli(y.sigmoid()) + torch.normal(x, 1.0),
     "rad2deg": lambda x, y: x.rad2deg() * y,
+    "turned": lambda x, y: (matrices(x) + 0).transpose_(1, 2).flatten(1) * (x.T @ y).t_().sum(0),
     "fmax": lambda x, y: torch.fmax(x, y),
     "copysign": lambda x, y: torch.copysign(x, y) + torch.copysign(x, 1.0),
     "hypot": lambda x, y: torch.hypot(x, y),
@@ -127,6 +128,8 @@ RULES = {
     "trace": lambda x, y: (x.T @ x).trace() * y + (y.T @ y).diag(),
     "diag_embed": lambda x, y: (x.diag_embed() @ y[..., None]).squeeze(-1),
     "cdist": lambda x, y: torch.cdist(x.view(-1, 4, 16), y.view(-1, 4, 16)).flatten(1).repeat(1, 4),
+    "cdist_by_products": lambda x, y: torch.cdist(
+        x, y[:1].expand(40, 64), compute_mode="use_mm_for_euclid_dist").mean(1, keepdim=True) * y,
     "pdist": lambda x, y: F.pdist(x.T.contiguous()).mean() * y,
     "pairwise_distance": lambda x, y: F.pairwise_distance(x, y)[:, None] * y,
     "cholesky": lambda x, y: torch.linalg.cholesky(matrices(x) @ matrices(x).mT).flatten(1) * y,

@@ -36,7 +36,7 @@
 //   norm         batch_norm (x, weight, bias, running_mean, running_var) {training} layer_norm (x, weight?, bias?)
 //                {axis} group_norm {groups} instance_norm (x, weight?, bias?) rms_norm (x, weight?) {axis}
 //                local_response_norm {size, beta} lp_normalize {axis, p} weight_norm (v, g) pairwise_distance distances
-//                (rows, rows) own_distances (rows)
+//                euclidean_distances (rows, rows) own_distances (rows)
 //   pool         max_pool {kernel, stride, return_indices} avg_pool adaptive_avg_pool adaptive_max_pool lp_pool
 //                max_unpool
 //   softmax      softmax log_softmax {axis, half_to_float: 1 if the call names float32 as dtype}

@@ -3,6 +3,7 @@
 // _cdist_forward, _pdist_forward, linalg_cholesky_ex), torch/csrc/autograd/FunctionsManual.cpp
 // (copysign_tensor_self_backward, cholesky_backward).
 #include <array>
+#include <vector>
 
 #include "analyzer/eager/operators/families.h"
 #include "analyzer/eager/operators/pointwise.h"
@@ -91,6 +92,33 @@ void EnactDistances(Machine& m, const Call& call, Outputs& out) {
   });
 }
 
+// torch.cdist by matrix products, of many rows: both gradients are made in one expression (_euclidean_dist_backward).
+void EnactEuclidean(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef &a = call.input(0), &b = call.input(1);
+  NodeRef node = m.MakeNode("EuclideanDistBackward0", {a, b});
+  node.Save(a);
+  node.Save(b);
+  out[0] = m.New("_euclidean_dist", call.output_dims(), a->dtype);
+  node.Save(out[0]);
+  node.Output(out[0]);
+  node.Formula([](Backward& back) {
+    const TensorRef distances = back.saved(2);
+    const TensorRef ratio = NewPointwise(back.m, "div", {back.grad(), distances});
+    back.m.NewLike("eq", *distances, DType::kBool);
+    std::vector<TensorRef> live;
+    for (size_t edge : {kLeft, kRight}) {
+      const Dims dims = back.saved(edge)->dims;
+      Dims sums = dims;
+      sums.back() = 1;
+      live.push_back(back.m.New(dims.size() == 2 ? "mm" : "bmm", dims, ratio->dtype));
+      live.push_back(back.m.New("sum", sums, ratio->dtype));
+      live.push_back(back.m.New("mul", dims, ratio->dtype));
+      live.push_back(back.m.New("sub", dims, ratio->dtype));
+      if (back.needs(edge)) back.result(edge, live.back());
+    }
+  });
+}
+
 // torch.pdist: between the rows of one matrix.
 void EnactOwnDistances(Machine& m, const Call& call, Outputs& out) {
   const TensorRef& x = call.input(0);
@@ -141,6 +169,7 @@ std::span<const OpRow> WithResultOps() {
       {"cholesky", EnactCholesky, 1, 2},
       {"copysign", EnactCopysign},
       {"distances", EnactDistances, 2, 2, AreRows},
+      {"euclidean_distances", EnactEuclidean, 2, 2, AreRows},
       {"hypot", EnactHypot, 2},
       {"ldexp", EnactLdexp, 2},
       {"own_distances", EnactOwnDistances, 1, 2},

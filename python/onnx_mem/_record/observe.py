@@ -187,7 +187,7 @@ class Observer(TorchDispatchMode):
             if isinstance(t, torch.Tensor):
                 known = self._value_of.get(id(t))
                 if known is not None and self._is_reshaped(t, known):  # squeeze_, t_ and their like: a view
-                    known, name = None, name.replace("_.", ".").removesuffix("_")
+                    known, name = None, _as_view(name)
                 outs.append(self.new(t, "value") if known is None else known)
         self.events.append(("op", name, args, kwargs, outs))
 
@@ -286,6 +286,15 @@ class Observer(TorchDispatchMode):
         if packed.tensor is None:
             raise CannotRecord("forward runs autograd itself (torch.autograd.grad or backward)")
         return packed.tensor
+
+
+def _as_view(name: str) -> str:
+    """squeeze_.dim -> squeeze.dim; transpose_ -> transpose.int, as the operator out of place is called."""
+    plain, _, overload = name.partition(".")
+    plain = plain.removesuffix("_")
+    known = getattr(torch.ops.aten, plain).overloads()
+    overload = overload or ("default" if "default" in known else known[0])
+    return plain if overload == "default" else f"{plain}.{overload}"
 
 
 def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], train: bool,

@@ -41,6 +41,16 @@ TEST(WithResultTest, DistancesAreReadTheOtherWayRoundForTheOtherRows) {
   EXPECT_EQ(run.Backward(y), "_cdist_backward:16000 clone:16000 clone:16000 _cdist_backward:16000");
 }
 
+TEST(WithResultTest, DistancesByProductsGiveBothGradientsAtOnce) {
+  for (const bool both : {true, false}) {
+    OperatorRun run;
+    const TensorRef y =
+        run.One("euclidean_distances", {run.Static({Dims{100, 20}}), run.Static({Dims{50, 20}, both})}, Dims{100, 50});
+    EXPECT_EQ(run.SavedBytes(true), 32'000);
+    EXPECT_EQ(run.Backward(y), "div:20000 eq:5000 mm:8000 sum:400 mul:8000 sub:8000 mm:4000 sum:200 mul:4000 sub:4000");
+  }
+}
+
 TEST(WithResultTest, CholeskySavesItsTriangle) {
   OperatorRun run;
   const TensorRef y = run.One("cholesky", {run.Static({kTenMatrices})}, kTenMatrices);
@@ -54,7 +64,7 @@ TEST(DiagonalTest, GradientsAreAViewOrZeros) {
   OperatorRun embed;
   const TensorRef y = embed.One("diag_embed", {embed.Static({Dims{10, 20}})}, kTenMatrices,
                                 {{"rows", int64_t{1}}, {"columns", int64_t{2}}});
-  EXPECT_EQ(embed.Backward(y), "");
+  EXPECT_EQ(embed.Backward(y), "clone:800") << "a leaf keeps no view";
   OperatorRun trace;
   const TensorRef sum = trace.One("trace", {trace.Static({Dims{20, 30}})}, Dims{});
   EXPECT_EQ(trace.Backward(sum), "zeros:2400 arange:160");
