@@ -60,6 +60,17 @@ TEST(WithResultTest, CholeskySavesItsTriangle) {
             "linalg_solve_triangular:16000");
 }
 
+TEST(LerpTest, WritesOverItsInputInPlace) {
+  for (const bool by_tensor : {true, false}) {
+    OperatorRun run;
+    const TensorRef x = run.Static({kTwoDims, false}), y = run.Static({kTwoDims, false});
+    const TensorRef weight = by_tensor ? run.Static({kTwoDims, false}) : nullptr;
+    const TensorRef z = run.One("lerp", {x, y, weight}, kTwoDims, {{"inplace", int64_t{1}}});
+    EXPECT_EQ(z->storage, x->storage);
+    EXPECT_NE(run.One("lerp", {x, y, weight}, kTwoDims)->storage, x->storage);
+  }
+}
+
 TEST(DiagonalTest, GradientsAreAViewOrZeros) {
   OperatorRun embed;
   const TensorRef y = embed.One("diag_embed", {embed.Static({Dims{10, 20}})}, kTenMatrices,
