@@ -10,8 +10,8 @@
 namespace onnx_mem {
 namespace {
 
-#define ROW(make, name, description, client, also, setting) \
-  AllocatorRow{name, description, make, client, also, setting},
+#define ROW(make, name, description, client, also, setting, uncut) \
+  AllocatorRow{name, description, make, client, also, setting, uncut},
 constexpr AllocatorRow kAllocators[] = {
 #include "analyzer/allocators/allocator_table.inc"
 };

@@ -101,6 +101,10 @@ struct AllocatorOptions {
 // A framework asks as it runs, a session as it planned before; figures of one in the other's allocator are nobody's.
 enum class Client : uint8_t { kFramework, kSession };
 
+// should_split of c10/cuda/CUDACachingAllocator.cpp: a block of the large pool is cut where more than kSmallSize
+// remain.
+inline constexpr int64_t kMostUncutBytes = int64_t{1} << 20;
+
 struct AllocatorRow {
   std::string_view name;
   std::string_view description;
@@ -108,6 +112,8 @@ struct AllocatorRow {
   Client client = Client::kFramework;
   std::string_view also = {};     // what others call it, separated by spaces
   std::string_view setting = {};  // of PYTORCH_ALLOC_CONF, for PyTorch to hand out memory so; "": none
+  // How much larger than a request of more than 1 MiB a cached block may be that is handed out whole, and counts whole.
+  int64_t uncut_bytes = 0;
 };
 
 // What a process's environment has to say, {"PYTORCH_ALLOC_CONF": "expandable_segments:True"}; empty: nothing.
@@ -129,7 +135,7 @@ std::span<const AllocatorRow> Allocators();
 absl::StatusOr<const AllocatorRow*> FindAllocator(std::string_view name);
 
 // What makes each: MakeExactAllocator(options) and so on.
-#define ROW(make, name, description, client, also, setting) \
+#define ROW(make, name, description, client, also, setting, uncut) \
   std::unique_ptr<Allocator> make(const AllocatorOptions& options);
 #include "analyzer/allocators/allocator_table.inc"
 #undef ROW

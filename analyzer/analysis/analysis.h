@@ -31,6 +31,7 @@ enum class Device { kGpu, kCpu };
 struct Workload {
   Bindings bindings;
   std::map<std::string, int64_t> shortest;  // of sizes that vary from step to step; `bindings` have the longest
+  bool varied = false;                      // sizes vary from step to step, and no more is known than the longest
   Mode mode = Mode::kBoth;
   Run run;            // `training` is set by Study
   RankLayout layout;  // of a training step

@@ -86,6 +86,10 @@ int64_t HandedOutOf(int64_t bytes) { return bytes > 0 ? RoundForCuda(bytes, {}) 
 
 }  // namespace
 
+bool ComesWithTheModel(const Buffer& buffer) {
+  return buffer.category == Category::kParameters || buffer.category == Category::kBuffers;
+}
+
 bool ServesLibraries(std::string_view allocator) { return allocator.starts_with("pytorch"); }
 
 LibraryCases LibraryCasesOf(std::string_view allocator, const Platform& platform) {
@@ -133,15 +137,19 @@ MemoryProgram WithLibraryWorkspaces(MemoryProgram program, const LibraryCase& of
   return program;
 }
 
-int64_t PeakOfBlocks(const MemoryProgram& program, const LibraryCase& of) {
+int64_t PeakOfBlocks(const MemoryProgram& program, const LibraryCase& of, bool first, int64_t uncut_bytes) {
   std::vector<int64_t> change(program.steps.size() + 1, 0);
-  const auto add = [&](int64_t bytes, StepId begin, StepId end) {
-    change[begin.index()] += HandedOutOf(bytes);
-    change[end.index()] -= HandedOutOf(bytes);
+  const auto add = [&](int64_t bytes, int64_t uncut, StepId begin, StepId end) {
+    const int64_t block = HandedOutOf(bytes), whole = block > kCudaSmallBytes ? block + uncut : block;
+    change[begin.index()] += whole;
+    change[end.index()] -= whole;
   };
-  for (const Buffer& buffer : program.buffers) add(buffer.bytes, buffer.begin, buffer.end);
-  for (const Requested& requested : WorkspacesOf(program, of, /*first=*/false))
-    add(requested.bytes, requested.begin, requested.end);
+  for (const Buffer& buffer : program.buffers) {
+    add(buffer.bytes, ComesWithTheModel(buffer) ? 0 : uncut_bytes, buffer.begin, buffer.end);
+  }
+  for (const Requested& requested : WorkspacesOf(program, of, first)) {
+    add(requested.bytes, uncut_bytes, requested.begin, requested.end);
+  }
   int64_t peak = 0, live = 0;
   for (int64_t bytes : change) peak = std::max(peak, live += bytes);
   return peak;

@@ -46,8 +46,12 @@ ReplayScript ScriptWithLibraries(const MemoryProgram& program, const LibraryCase
 // `program`, a later step, with them; what is kept is there as a module's buffers are.
 MemoryProgram WithLibraryWorkspaces(MemoryProgram program, const LibraryCase& of);
 
-// The peak of `program`, a later step, in blocks as PyTorch's allocators round them, with the workspaces of `of`.
-int64_t PeakOfBlocks(const MemoryProgram& program, const LibraryCase& of);
+// True of what is there before the first step, in blocks out of an empty cache.
+bool ComesWithTheModel(const Buffer& buffer);
+
+// The peak of `program` in blocks as PyTorch's allocators round them, with the workspaces of `of`. `first`: as of
+// ScriptWithLibraries. `uncut_bytes`: what comes with each block of more than 1 MiB that a step takes.
+int64_t PeakOfBlocks(const MemoryProgram& program, const LibraryCase& of, bool first = false, int64_t uncut_bytes = 0);
 
 }  // namespace onnx_mem
 

@@ -38,6 +38,7 @@ absl::StatusOr<Shared<LocalStep>> Study::Local(const Workload& workload) {
   key.allocator.clear();
   key.platform = Platform();
   key.shortest.clear();
+  key.varied = false;
   if (const auto* known = locals_.Find(key)) return *known;
   ASSIGN_OR_RETURN(const Shared<Enacted> enacted, Enact(key));
   if (IsRecordedStep(model->graph)) {

@@ -229,7 +229,7 @@ absl::StatusOr<Analysis> Study::Expected(const Workload& workload) {
   analysis.diagnostics = model->diagnostics;
   analysis.batch = own.bindings.batch.value_or(analysis.info.file_batch);
   if (analysis.info.from_record) NoteIdleOptions(own.run, analysis.diagnostics);
-  if (!own.shortest.empty()) RETURN_IF_ERROR(Varied(own).status());
+  if (own.varied || !own.shortest.empty()) RETURN_IF_ERROR(Varied(own).status());
   if (own.mode != Mode::kInference) RETURN_IF_ERROR(AddTraining(own, analysis));
   const bool has_inference = !IsRecordedStep(model->graph) || own.mode == Mode::kInference;
   if (own.mode != Mode::kTraining && has_inference) RETURN_IF_ERROR(AddInference(own, analysis));

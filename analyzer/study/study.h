@@ -99,9 +99,9 @@ class Study {
   absl::Status AddInference(const Workload& workload, Analysis& analysis);
   absl::Status Widen(const Workload& workload, Ends ends, const MemoryProgram& program, Peak peak,
                      std::vector<Diagnostic>& diagnostics, PeakFigures& figures);
-  // The workload at the sizes between its shortest and its own, growing; and what the allocator may have reserved
-  // then, as the high end.
+  // The workload at the sizes between its shortest and its own, growing; and the ends of the range that hold for all.
   absl::StatusOr<std::vector<Workload>> Varied(const Workload& workload);
+  absl::StatusOr<std::vector<LocalStep>> StepsOf(const std::vector<Workload>& workloads);
   absl::Status WidenByVaried(const Workload& workload, std::vector<Diagnostic>& diagnostics, PeakFigures& figures);
   absl::StatusOr<Analysis> AskUpTo(Ends ends, const Workload& workload);
 

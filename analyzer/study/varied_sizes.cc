@@ -55,12 +55,33 @@ Diagnostic NoteOf(const Workload& workload, const VariedPeaks& peaks, int64_t lo
           .bytes = peaks.high_reserved_bytes - longest_bytes};
 }
 
+Diagnostic NoteOfUnknown(const Workload& workload) {
+  const std::string run = workload.run.training ? "training" : "inference";
+  return {.code = Code::kVariedSizes,
+          .message = absl::StrCat(run,
+                                  ": the range holds what is allocated; what PyTorch keeps of steps of other sizes "
+                                  "may be reserved beyond it"),
+          .details = {"why: a cached block that is too small for a longer step stays beside the new one",
+                      "what tells it: --shortest NAME=N in place of --varied"}};
+}
+
+// What is allocated is reserved.
+void LowerTo(int64_t allocated_bytes, PeakFigures& figures) {
+  figures.allocated_low_bytes = std::min(figures.allocated_low_bytes, allocated_bytes);
+  figures.device_low_bytes = std::min(figures.device_low_bytes, allocated_bytes + figures.context_low_bytes);
+}
+
+void RaiseTo(int64_t allocated_bytes, PeakFigures& figures) {
+  figures.allocated_high_bytes = std::max(figures.allocated_high_bytes, allocated_bytes);
+  figures.device_high_bytes = std::max(figures.device_high_bytes, allocated_bytes + figures.context_high_bytes);
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Workload>> Study::Varied(const Workload& workload) {
   if (!RuntimeOf(workload).eager) {
     return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
-                       "--shortest: what onnxruntime's arena keeps of shorter runs is not modelled",
+                       "sizes that vary: what onnxruntime's arena keeps of shorter runs is not modelled",
                        {"try: ... --for pytorch   # or without --shortest"});
   }
   ASSIGN_OR_RETURN(const Shared<ImportedModel> model, Import(workload.bindings));
@@ -81,10 +102,7 @@ absl::StatusOr<std::vector<Workload>> Study::Varied(const Workload& workload) {
   return workloads;
 }
 
-absl::Status Study::WidenByVaried(const Workload& workload, std::vector<Diagnostic>& diagnostics,
-                                  PeakFigures& figures) {
-  if (workload.shortest.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::vector<Workload> workloads, Varied(workload));
+absl::StatusOr<std::vector<LocalStep>> Study::StepsOf(const std::vector<Workload>& workloads) {
   std::vector<LocalStep> steps;
   for (const Workload& one : workloads) {
     if (one.run.training) {
@@ -95,8 +113,23 @@ absl::Status Study::WidenByVaried(const Workload& workload, std::vector<Diagnost
       steps.push_back({.program = {enacted, &enacted->program}, .trained = {}});
     }
   }
+  return steps;
+}
+
+absl::Status Study::WidenByVaried(const Workload& workload, std::vector<Diagnostic>& diagnostics,
+                                  PeakFigures& figures) {
+  if (workload.shortest.empty() && !workload.varied) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::vector<Workload> workloads, Varied(workload));
+  ASSIGN_OR_RETURN(const std::vector<LocalStep> steps, StepsOf(workloads));
+  LowerTo(LowestOfVaried(steps.back(), workload.varied ? nullptr : &steps.front(), workload), figures);
+  if (workload.varied) {
+    ASSIGN_OR_RETURN(const int64_t highest, HighestOfVaried(steps.back(), workload));
+    RaiseTo(highest, figures);
+    diagnostics.push_back(NoteOfUnknown(workload));
+  }
+  if (workload.shortest.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const VariedPeaks peaks, PeaksOfVaried(steps, workload));
-  figures.allocated_high_bytes = std::max(figures.allocated_high_bytes, peaks.high_allocated_bytes);
+  RaiseTo(peaks.high_allocated_bytes, figures);
   if (peaks.high_reserved_bytes + figures.context_high_bytes <= figures.device_high_bytes) return absl::OkStatus();
   figures.device_high_bytes = peaks.high_reserved_bytes + figures.context_high_bytes;
   diagnostics.push_back(NoteOf(workload, peaks, figures.reserved_peak_bytes));

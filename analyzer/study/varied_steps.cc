@@ -13,6 +13,15 @@
 namespace onnx_mem {
 namespace {
 
+MemoryProgram FirstOf(const LocalStep& step, const Workload& workload) {
+  if (!workload.run.training) return *step.program;
+  return WithOptimizer(*step.program, step.trained, workload.optimizer, /*first_step=*/true);
+}
+
+MemoryProgram LaterOf(MemoryProgram first, const LocalStep& step, const Workload& workload) {
+  return workload.run.training ? LaterStep(std::move(first), step.trained, workload.optimizer) : std::move(first);
+}
+
 // A step as the first of its process and as a later one.
 struct Scripts {
   ReplayScript first;
@@ -20,14 +29,26 @@ struct Scripts {
 };
 
 Scripts ScriptsOf(const LocalStep& step, const Workload& workload, const LibraryCase& of) {
-  if (!workload.run.training) {
-    return {ScriptWithLibraries(*step.program, of, /*first=*/true),
-            ScriptWithLibraries(*step.program, of, /*first=*/false)};
-  }
-  MemoryProgram first = WithOptimizer(*step.program, step.trained, workload.optimizer, /*first_step=*/true);
+  MemoryProgram first = FirstOf(step, workload);
   ReplayScript first_script = ScriptWithLibraries(first, of, /*first=*/true);
-  const MemoryProgram later = LaterStep(std::move(first), step.trained, workload.optimizer);
+  const MemoryProgram later = LaterOf(std::move(first), step, workload);
   return {std::move(first_script), ScriptWithLibraries(later, of, /*first=*/false)};
+}
+
+// What of blocks that are not cut the parameters and buffers take, which come first.
+absl::StatusOr<int64_t> UncutOfModel(const MemoryProgram& program, const Workload& workload) {
+  MemoryProgram model;
+  model.steps.Add(Step{});
+  for (Buffer buffer : program.buffers) {
+    if (!ComesWithTheModel(buffer)) continue;
+    buffer.begin = StepId(0);
+    buffer.end = model.steps.next_id();
+    model.buffers.Add(std::move(buffer));
+  }
+  ReplayOptions options;
+  options.allocator = workload.allocator;
+  ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(model, options));
+  return usage.peak_allocated_bytes - PeakOfBlocks(model, {});
 }
 
 using Order = std::vector<size_t>;  // of steps, by their number
@@ -59,6 +80,21 @@ std::vector<Scripts> AllScripts(const std::vector<LocalStep>& steps, const Workl
 }
 
 }  // namespace
+
+int64_t LowestOfVaried(const LocalStep& longest, const LocalStep* shortest, const Workload& workload) {
+  const LibraryCase low = LibraryCasesOf(workload.allocator, workload.platform).low;
+  const int64_t first = PeakOfBlocks(FirstOf(longest, workload), low, /*first=*/true);
+  if (shortest == nullptr) return first;
+  return std::max(first, PeakOfBlocks(LaterOf(FirstOf(*shortest, workload), *shortest, workload), low));
+}
+
+absl::StatusOr<int64_t> HighestOfVaried(const LocalStep& longest, const Workload& workload) {
+  ASSIGN_OR_RETURN(const AllocatorRow* row, FindAllocator(workload.allocator));
+  const LibraryCase high = LibraryCasesOf(workload.allocator, workload.platform).high;
+  const MemoryProgram later = LaterOf(FirstOf(longest, workload), longest, workload);
+  ASSIGN_OR_RETURN(const int64_t model, UncutOfModel(later, workload));
+  return model + PeakOfBlocks(later, high, /*first=*/false, row->uncut_bytes);
+}
 
 absl::StatusOr<VariedPeaks> PeaksOfVaried(const std::vector<LocalStep>& steps, const Workload& workload) {
   constexpr uint32_t kOrders = 7;

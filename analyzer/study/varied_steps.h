@@ -19,6 +19,15 @@
 
 namespace onnx_mem {
 
+// The least of max_memory_allocated() in a run that has the longest step once, wherever in the run. In the first step
+// no state of the optimizer is there before its own step, and backward's thread has no workspace of cuBLAS before its
+// first product (CUDABlas.cpp takes it in the first call of a handle). Runs begin with it so that memory runs out at
+// once if it does: LengthGroupedSampler of transformers, litgpt's finetune scripts (longest_seq_ix). `shortest`:
+// nullptr where it is not known.
+int64_t LowestOfVaried(const LocalStep& longest, const LocalStep* shortest, const Workload& workload);
+// The most of it where the other steps, which leave blocks, are not known.
+absl::StatusOr<int64_t> HighestOfVaried(const LocalStep& longest, const Workload& workload);
+
 struct VariedPeaks {
   int64_t middle_reserved_bytes = 0;  // the median of some orders of steps that chance gave, the same ones each time
   int64_t high_reserved_bytes = 0;    // the most of them

@@ -87,6 +87,10 @@ def test_the_program_takes_what_the_model_takes(program, make, training):
     assert verified.same, str(verified)
 
 
+def matrices(x):
+    return x.view(-1, 8, 8)
+
+
 # What a model of two layers runs between them, of x and y as they come out of the first.
 RULES = {
     "clamp": lambda x, y: torch.clamp(x, y, y + 1),
@@ -106,6 +110,38 @@ RULES = {
     "bilinear": lambda x, y: F.interpolate(x.view(-1, 1, 8, 8), size=(4, 16), mode="bilinear",
                                            antialias=True).flatten(1),
     "nearest_exact": lambda x, y: F.interpolate(x.view(-1, 1, 8, 8), size=(4, 16), mode="nearest-exact").flatten(1),
+    "cummax": lambda x, y: x.cummax(1)[0] * y,
+    "kthvalue": lambda x, y: x.kthvalue(3, 1, keepdim=True)[0] * y,
+    "mode": lambda x, y: x.mode(1, keepdim=True)[0] * y,
+    "median_of_all": lambda x, y: x.median() * y,
+    "quantile": lambda x, y: x.quantile(0.5, dim=1, keepdim=True) * y,  # squeezes in place
+    "bernoulli": lambda x, y: x * torch.bernoulli(y.sigmoid()) + torch.normal(x, 1.0),
+    "rad2deg": lambda x, y: x.rad2deg() * y,
+    "turned": lambda x, y: (matrices(x) + 0).transpose_(1, 2).flatten(1) * (x.T @ y).t_().sum(0),
+    "fmax": lambda x, y: torch.fmax(x, y),
+    "copysign": lambda x, y: torch.copysign(x, y) + torch.copysign(x, 1.0),
+    "hypot": lambda x, y: torch.hypot(x, y),
+    "ldexp": lambda x, y: torch.ldexp(x, y),
+    "logaddexp2": lambda x, y: torch.logaddexp2(x, y),
+    "polygamma": lambda x, y: x.polygamma(1) + y.lgamma() + y.digamma() + x.i0(),
+    "take": lambda x, y: x.take(torch.zeros(1, 64, dtype=torch.long, device=x.device)) * y,
+    "trace": lambda x, y: (x.T @ x).trace() * y + (y.T @ y).diag(),
+    "diag_embed": lambda x, y: (x.diag_embed() @ y[..., None]).squeeze(-1),
+    "cdist": lambda x, y: torch.cdist(x.view(-1, 4, 16), y.view(-1, 4, 16)).flatten(1).repeat(1, 4),
+    "cdist_by_products": lambda x, y: torch.cdist(
+        x, y[:1].expand(40, 64), compute_mode="use_mm_for_euclid_dist").mean(1, keepdim=True) * y,
+    "pdist": lambda x, y: F.pdist(x.T.contiguous()).mean() * y,
+    "pairwise_distance": lambda x, y: F.pairwise_distance(x, y)[:, None] * y,
+    "cholesky": lambda x, y: torch.linalg.cholesky(matrices(x) @ matrices(x).mT).flatten(1) * y,
+    "inverse": lambda x, y: torch.linalg.inv(matrices(x)).flatten(1) * y,
+    "determinant": lambda x, y: torch.linalg.det(matrices(x))[:, None] * y,
+    "logarithm": lambda x, y: torch.linalg.slogdet(matrices(x))[1][:, None] * y,
+    "rot90": lambda x, y: matrices(x).rot90(1, (1, 2)).flatten(1),
+    "channel_shuffle": lambda x, y: F.channel_shuffle(x.view(-1, 4, 4, 4), 2).flatten(1),
+    "searchsorted": lambda x, y: x * torch.searchsorted(y.detach().sort(1)[0], x.detach()),
+    **{reduce: lambda x, y, reduce=reduce: x.scatter_reduce(
+        1, torch.zeros(x.shape[0], 4, dtype=torch.long, device=x.device), y[:, :4], reduce)
+       for reduce in ("sum", "prod", "mean", "amax")},
 }
 LOSSES = {
     "bce": lambda x, y: F.binary_cross_entropy(x.sigmoid(), y),

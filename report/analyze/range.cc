@@ -12,7 +12,18 @@ namespace {
 
 int64_t WidthOf(const RangeCause& cause) { return cause.less_bytes + cause.more_bytes; }
 
+// Gives `to` what `from` has, but for `kept_bytes` of its high end.
+void Divide(int64_t kept_bytes, RangeCause& from, RangeCause& to) {
+  to.less_bytes = std::exchange(from.less_bytes, 0);
+  to.more_bytes = std::max<int64_t>(0, from.more_bytes - kept_bytes);
+  from.more_bytes -= to.more_bytes;
+}
+
 }  // namespace
+
+bool SizesVary(const Report& report) {
+  return !AssumptionNamed(report, "shortest").empty() || !AssumptionNamed(report, "varied").empty();
+}
 
 std::vector<RangeCause> RangeCauses(const Report& report, const PartSummary& part) {
   if (part.device_low_bytes >= part.device_high_bytes) return {};
@@ -43,12 +54,12 @@ std::vector<RangeCause> RangeCauses(const Report& report, const PartSummary& par
   above.less_bytes = part.allocated_peak_bytes - part.allocated_low_bytes - file.less_bytes;
   gaps.less_bytes = part.device_bytes - part.device_low_bytes - context.less_bytes - file.less_bytes - above.less_bytes;
   above.more_bytes = part.device_high_bytes - part.device_bytes - context.more_bytes - file.more_bytes;
-  RangeCause varied{"varied_sizes", "what varying sizes add", "torch.cuda.max_memory_reserved() of the whole run"};
-  if (!AssumptionNamed(report, "shortest").empty()) {
-    // What blocks that are not cut add to `allocated` is a few MiB, and stays with the libraries'.
-    const int64_t libraries = part.allocated_high_bytes - part.allocated_peak_bytes - file.more_bytes;
-    varied.more_bytes = std::max<int64_t>(0, above.more_bytes - libraries);
-    above.more_bytes -= varied.more_bytes;
+  RangeCause varied{"varied_sizes", "what varying sizes change", "torch.cuda.max_memory_reserved() of the whole run"};
+  if (SizesVary(report)) {
+    // What blocks that are not cut add to `allocated` is a few MiB where the other sizes are known, and stays with the
+    // libraries'.
+    const bool known = !AssumptionNamed(report, "shortest").empty();
+    Divide(known ? part.allocated_high_bytes - part.allocated_peak_bytes - file.more_bytes : 0, above, varied);
   }
   std::vector<RangeCause> causes = {context, file, gaps, above, varied};
   std::erase_if(causes, [](const RangeCause& cause) { return cause.less_bytes == 0 && cause.more_bytes == 0; });

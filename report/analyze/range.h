@@ -26,6 +26,9 @@ struct RangeCause {
   int64_t more_bytes = 0;     // up to the high one
 };
 
+// True where the steps of the run differ in size.
+bool SizesVary(const Report& report);
+
 // Widest first; what moves nothing is left out. Empty where the figure has no range.
 std::vector<RangeCause> RangeCauses(const Report& report, const PartSummary& part);
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "analyzer/graph/bytes.h"
 #include "report/analyze/answer.h"
+#include "report/analyze/range.h"
 #include "report/parts/figures.h"
 #include "report/parts/layout.h"
 #include "report/text/part_columns.h"
@@ -65,11 +66,14 @@ bool HasWideAllocation(const std::optional<PartSummary>& part) {
   return part && part->allocated_high_bytes - part->allocated_low_bytes > part->allocated_peak_bytes / 100;
 }
 
-std::string AllocatedEnds(const RunSummary& run, const PartColumns& block) {
+std::string AllocatedEnds(const Report& report, const PartColumns& block) {
+  const RunSummary& run = report.runs.front();
   if (!HasWideAllocation(run.training) && !HasWideAllocation(run.inference)) return "";
-  return block.Text(TotalLine(run, "  low", &PeakFigures::allocated_low_bytes, "by what the file leaves open")) +
-         block.Text(
-             TotalLine(run, "  high", &PeakFigures::allocated_high_bytes, "with what cuBLAS and cuDNN may take"));
+  const bool vary = SizesVary(report);
+  return block.Text(TotalLine(run, "  low", &PeakFigures::allocated_low_bytes,
+                              vary ? "in the first step of a process" : "by what the file leaves open")) +
+         block.Text(TotalLine(run, "  high", &PeakFigures::allocated_high_bytes,
+                              vary ? "with larger blocks of other steps" : "with what cuBLAS and cuDNN may take"));
 }
 
 int64_t Largest(const RunSummary& run, int64_t PeakFigures::*field) {
@@ -132,7 +136,7 @@ std::string AllocatedLines(const Report& report, const PartColumns& block) {
                                           torch                  ? "torch.cuda.max_memory_allocated()"
                                           : allocator == "exact" ? "without an allocator's rounding"
                                                                  : "with the allocator's rounding, and workspace"));
-  if (torch) text += AllocatedEnds(run, block);
+  if (torch) text += AllocatedEnds(report, block);
   if (torch && Largest(run, &PeakFigures::workspace_bytes) > 0) {
     text += block.Text(TotalLine(run, "(cuBLAS workspace)", &PeakFigures::workspace_bytes,
                                  "in allocated, by card and version of PyTorch"));

@@ -175,9 +175,10 @@ for short, name, length in (("phi", "phi-1_5", 1044), ("stablelm", "stablelm-bas
 for short, name, length in (("stablelm", "stablelm-base-alpha-3b", 1034), ("llama7b", "Llama-2-7b-hf", 1304)):
     RECORDS[f"litgpt_adapter_{short}"] = lambda n=name, t=length: litgpt("adapter", n, t)
     RECORDS[f"litgpt_adapter_{short}_asked"] = lambda n=name, t=length: litgpt("adapter", n, t, asked=True)
-for asked in (False, True):
-    RECORDS["litgpt_lora_stablelm_mixed" + "_asked" * asked] = lambda a=asked: litgpt(
-        "lora", "stablelm-base-alpha-3b", 1034, torch.float32, a)
+for asked in (False, True):  # whose casts to float32 do nothing but under autocast
+    name = "litgpt_lora_stablelm_mixed" + "_asked" * asked
+    RECORDS[name] = lambda a=asked: litgpt("lora", "stablelm-base-alpha-3b", 1034, torch.float32, a)
+    PRECISIONS[name] = ("amp-bf16",)
 
 
 @row("llama_8b", "bf16")

@@ -13,11 +13,11 @@ using Index = absl::flat_hash_map<OpName, const OpRow*>;
 
 // All families, in the order of op_table.h.
 constexpr std::span<const OpRow> (*kFamilies[])() = {
-    ViewOps,       UnaryOps,       ScalarOps,   BinaryOps,        SelectionOps, ExtremumOps,  MatmulOps,
-    EinsumOps,     ConvolutionOps, NormOps,     NormCompositeOps, PoolOps,      SoftmaxOps,   ReduceOps,
-    CumulativeOps, SelectOps,      ShapeOps,    ResampleOps,      CreateOps,    AttentionOps, DropoutOps,
-    RecurrentOps,  QuantizeOps,    SpectralOps, LinearAlgebraOps, DetectionOps, ComplexOps,   ComplexViewOps,
-    LossOps,       CollectiveOps,  DefaultOps,
+    ViewOps,       UnaryOps,       ScalarOps,   BinaryOps,        SelectionOps,     ExtremumOps,  MatmulOps,
+    EinsumOps,     ConvolutionOps, NormOps,     NormCompositeOps, PoolOps,          SoftmaxOps,   ReduceOps,
+    CumulativeOps, SelectOps,      ShapeOps,    ResampleOps,      CreateOps,        AttentionOps, DropoutOps,
+    RecurrentOps,  QuantizeOps,    SpectralOps, LinearAlgebraOps, DetectionOps,     ComplexOps,   ComplexViewOps,
+    LossOps,       CollectiveOps,  DefaultOps,  WithResultOps,    ScatterReduceOps,
 };
 
 Index BuildIndex() {

@@ -22,12 +22,12 @@
 //                cos tan asin acos atan sinh cosh asinh acosh atanh pow_scalar {exponent} add_scalar sub_scalar
 //                rsub_scalar mul_scalar div_scalar rdiv_scalar rpow_scalar remainder_scalar fmod_scalar (a factor or
 //                divisor is wrapped: 8 B saved) cast (to output dtype) logical_not isnan isinf isfinite softsign
-//                logsigmoid logit nan_to_num hardshrink softshrink threshold exp2 expm1 log1p log2 log10 trunc frac glu
-//                {axis}
+//                digamma i0 lgamma logsigmoid logit nan_to_num hardshrink softshrink threshold exp2 expm1 log1p log2
+//                log10 trunc frac glu {axis}
 //   binary       add sub mul div pow maximum minimum fmod remainder floor_divide atan2 compare (bool result) logical
 //                bitwise where (cond, a, b; a or b may be invalid = scalar) masked_fill (x, mask) prelu (x, slope) lerp
 //                (a, b, w?) clamp_by (x, bound) clamp_between (x, low?, high?)
-//                logaddexp xlogy
+//                logaddexp xlogy fmax copysign (x, sign?) hypot ldexp
 //                addcmul addcdiv (self, tensor1, tensor2)
 //   matmul       linear (x, weight, bias?) {transposed: 1 if the file's weight is [in, out] and the parameter
 //                [out, in]} addmm (a, b, bias?) {trans_a, trans_b} (Gemm whose weight is no plain linear)
@@ -35,12 +35,13 @@
 //   convolution  conv (x, weight, bias?) {stride, pad, dilation, group} conv_transpose
 //   norm         batch_norm (x, weight, bias, running_mean, running_var) {training} layer_norm (x, weight?, bias?)
 //                {axis} group_norm {groups} instance_norm (x, weight?, bias?) rms_norm (x, weight?) {axis}
-//                local_response_norm {size, beta} lp_normalize {axis, p} weight_norm (v, g) pairwise_distance
+//                local_response_norm {size, beta} lp_normalize {axis, p} weight_norm (v, g) pairwise_distance distances
+//                euclidean_distances (rows, rows) own_distances (rows)
 //   pool         max_pool {kernel, stride, return_indices} avg_pool adaptive_avg_pool adaptive_max_pool lp_pool
 //                max_unpool
 //   softmax      softmax log_softmax {axis, half_to_float: 1 if the call names float32 as dtype}
 //   reduce       {axes} or {axis}; none: all. sum mean amax amin prod norm {p} logsumexp argmax argmin cumsum cumprod
-//                logcumsumexp
+//                logcumsumexp cumulative_extremum
 //                max_dim (values+indices) std var all any
 //   loss         nll_loss (log-probabilities, target) ctc_loss (log-probabilities, targets) {zero_infinity}; (x,
 //   target)
@@ -51,9 +52,11 @@
 //                scatter scatter_add (x, index, source?) scatter_reduce
 //                {reduction} index_add index_copy (x, index, source) bucketize index_put (x, values?, i...)
 //                {accumulate} topk sort nonzero copy_into (x, y: written into x in place) unique one_hot triu tril
+//                without_gradient (new tensors of the sizes that the call says)
 //   shape        block_diag (matrices...) cat {axis} stack {axis} pad {pads, mode} upsample {mode} pixel_shuffle
 //   pixel_unshuffle roll repeat
-//                {repeats} flip im2col col2im grid_sample affine_grid
+//                {repeats} flip rot90 channel_shuffle diag_embed {rows, columns} diagonal_copy trace im2col col2im
+//                grid_sample affine_grid
 //   create       arange full empty zeros_like random (uniform/normal/bernoulli; new, no gradient)
 //   attention    sdpa (q, k, v, mask?) {kernel: math|flash|efficient, causal, scale, dropout, gqa_groups}
 //   dropout      dropout {p} feature_dropout {p}
@@ -67,9 +70,9 @@
 //                {frame, hop} to_complex complex_abs complex_mul
 //   complex      (of a record: complex dtypes) complex_to_complex {axes} real_to_complex {axes, half} complex_to_real
 //                {axes} complex polar abs_of_complex; views: conj view_as_real view_as_complex
-//   matrices     det logdet inverse solve (a, b) {left} solve_triangular (a, b) grouped_mm (a, b, ends of groups?)
-//   detection    roi_align (features, boxes) roi_pool deform_conv (x, weight, offset, bias?, mask?)
-//   collective   (tensor parallelism) all_reduce_gradient all_reduce all_gather {axis, reduces} reduce_scatter {axis}
+//   matrices     cholesky det logdet inverse solve (a, b) {left} solve_triangular (a, b) grouped_mm (a, b, ends of
+//   groups?) detection    roi_align (features, boxes) roi_pool deform_conv (x, weight, offset, bias?, mask?) collective
+//   (tensor parallelism) all_reduce_gradient all_reduce all_gather {axis, reduces} reduce_scatter {axis}
 //                split_embedding (rows of the table, indices) {rows}
 //   default      opaque {workspace_bytes} (a loop or branch run as one step)
 //                custom_function {saves: inputs|nothing, workspace_bytes} (an autograd.Function of the model's code)

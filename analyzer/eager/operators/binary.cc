@@ -106,7 +106,7 @@ TensorRef Atan2(Machine& m, const TensorRef& a, const TensorRef& b) {
   return y;
 }
 
-// log(exp(a) + exp(b)): the gradient over 1 + exp of the difference, for either side.
+// log(exp(a) + exp(b)), or of powers of 2: the gradient over 1 + exp of the difference, for either side.
 void EnactLogAddExp(Machine& m, const Call& call, Outputs& out) {
   NodeRef node = m.MakeNode("LogaddexpBackward0", {call.input(0), call.input(1)});
   node.Save(call.input(1));

@@ -23,6 +23,23 @@ void EnactCumSum(Machine& m, const Call& call, Outputs& out) {
   });
 }
 
+// cummax, cummin: values and where they are. The gradient is added into zeros there, in place (cummaxmin_backward of
+// aten/src/ATen/native/ReduceOps.cpp).
+void EnactCumulativeExtremum(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  NodeRef node = m.MakeNode("CummaxBackward0", {x});
+  node.Save(x);
+  out[0] = m.NewLike("cummax", *x);
+  const TensorRef indices = m.Allocate(x->dims, DType::kInt64);
+  node.Save(indices);
+  node.Output(out[0]);
+  if (out.size() > 1) out[1] = indices;
+  node.Formula([dims = x->dims, dtype = x->dtype](Backward& b) {
+    const TensorRef zeros = b.m.New("zeros", dims, dtype);
+    b.result(0, OverwriteUnlessObserved(b.m, "scatter_add_", zeros));
+  });
+}
+
 // grad * result, a look for zeros in the input, and without any the reversed sum of the products over the input.
 void CumProdBackward(Backward& b) {
   const TensorRef x = b.saved(0);
@@ -87,6 +104,7 @@ void EnactLogCumSumExp(Machine& m, const Call& call, Outputs& out) {
 
 std::span<const OpRow> CumulativeOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
+      {"cumulative_extremum", EnactCumulativeExtremum},
       {"cumprod", EnactCumProd},
       {"cumsum", EnactCumSum},
       {"logcumsumexp", EnactLogCumSumExp},

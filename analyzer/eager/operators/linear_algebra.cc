@@ -28,10 +28,13 @@ Dims Swapped(Dims dims) {
 
 Dims DiagonalOf(const Dims& matrices) { return Dims(matrices.begin(), matrices.end() - 1); }
 
-// LU (dense, column-major: no other strides are requested) and int32 pivots beside the results.
-void SaveDecomposition(Machine& m, NodeRef& node, const Dims& dims, DType dtype) {
-  node.Save(m.Allocate(dims, dtype));
-  node.Save(m.Allocate(DiagonalOf(dims), DType::kInt32));
+// LU (dense, column-major: no other strides are requested) and int32 pivots beside the `results` that come first.
+void SaveDecomposition(Machine& m, NodeRef& node, const TensorRef& x, size_t results, Outputs& out) {
+  const TensorRef beside[] = {m.Allocate(x->dims, x->dtype), m.Allocate(DiagonalOf(x->dims), DType::kInt32)};
+  for (size_t i = 0; i < 2; ++i) {
+    node.Save(beside[i]);
+    if (results + i < out.size()) out[results + i] = beside[i];
+  }
 }
 
 // Solves A^H G = det * grad * I, with an LU whose zeros on the diagonal are lifted.
@@ -40,7 +43,7 @@ void EnactDet(Machine& m, const Call& call, Outputs& out) {
   NodeRef node = m.MakeNode("LinalgDetBackward0", {x});
   node.Save(x);
   out[0] = m.New("_linalg_det", BatchOf(x->dims), x->dtype);
-  SaveDecomposition(m, node, x->dims, x->dtype);
+  SaveDecomposition(m, node, x, 1, out);
   node.Save(out[0]);
   node.Output(out[0]);
   node.Formula([dims = x->dims](Backward& b) {
@@ -58,16 +61,19 @@ void EnactDet(Machine& m, const Call& call, Outputs& out) {
   });
 }
 
-// torch.logdet: log |det|, by the same decomposition.
+// torch.logdet: log |det|, by the same decomposition. A record has the sign before it.
 void EnactLogDet(Machine& m, const Call& call, Outputs& out) {
   const TensorRef& x = call.input(0);
   NodeRef node = m.MakeNode("LinalgSlogdetBackward0", {x});
   node.Save(x);
   const TensorRef sign = m.New("_linalg_slogdet", BatchOf(x->dims), x->dtype);
-  out[0] = m.Allocate(BatchOf(x->dims), x->dtype);
-  SaveDecomposition(m, node, x->dims, x->dtype);
+  const TensorRef logarithm = m.Allocate(BatchOf(x->dims), x->dtype);
+  SaveDecomposition(m, node, x, 2, out);
   node.Save(sign);
-  node.Output(out[0]);
+  const bool alone = out.size() == 1;
+  out[0] = alone ? logarithm : sign;
+  if (!alone) out[1] = logarithm;
+  node.Output(logarithm);
   node.Formula([dims = x->dims](Backward& b) {
     const TensorRef right = b.m.New("diag_embed", dims, b.grad()->dtype);
     b.result(0, b.m.New("linalg_lu_solve", dims, b.grad()->dtype));
@@ -80,6 +86,7 @@ void EnactInverse(Machine& m, const Call& call, Outputs& out) {
   NodeRef node = m.MakeNode("LinalgInvExBackward0", {x});
   out[0] = m.New("linalg_inv_ex", x->dims, x->dtype);
   const TensorRef info = m.Allocate(BatchOf(x->dims), DType::kInt32);
+  if (out.size() > 1) out[1] = info;
   node.Save(out[0]);
   node.Output(out[0]);
   const int64_t flops = Saturated({2, NumElements(x->dims), x->dims.back()});

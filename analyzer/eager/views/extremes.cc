@@ -39,6 +39,31 @@ void EnactExtremum(Machine& m, const Call& call, Outputs& out) {
   node.Formula([](Backward& back) { GiveExtremumGrads(back, back.saved(1), back.saved(0), kSecond); });
 }
 
+// fmax, fmin: what is no number is left out. The mask of the operand that was not chosen comes first; those that are
+// joined to it, in place, live as long.
+TensorRef ChosenNumberGrad(Backward& b, const TensorRef& self, const TensorRef& other) {
+  const TensorRef chosen = NewPointwise(b.m, "gt", {self, other}, DType::kBool);
+  const TensorRef undefined = b.m.NewLike("isnan", *other, DType::kBool);
+  const TensorRef half = b.m.NewLike("div", *b.grad());
+  const TensorRef equal = NewPointwise(b.m, "eq", {self, other}, DType::kBool);
+  const TensorRef grad = NewPointwise(b.m, "where", {equal, half, b.grad()}, half->dtype);
+  return OverwriteUnlessObserved(b.m, "masked_fill_", grad);
+}
+
+void EnactFmax(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef &a = call.input(0), &b = call.input(1);
+  NodeRef node = m.MakeNode("FmaxBackward0", {a, b});
+  node.Save(b);
+  node.Save(a);
+  out[0] = NewPointwise(m, call.node.op, {a, b});
+  node.Output(out[0]);
+  node.Formula([](Backward& back) {
+    for (size_t edge : {kSecond, kFirst}) {
+      if (back.needs(edge)) back.result(edge, ChosenNumberGrad(back, back.saved(1), back.saved(0)));
+    }
+  });
+}
+
 // clamp_min and clamp_max by a tensor: the gradients of maximum and minimum.
 void EnactClampBy(Machine& m, const Call& call, Outputs& out) {
   const TensorRef &x = call.input(0), &bound = call.input(1);
@@ -124,6 +149,7 @@ std::span<const OpRow> ExtremumOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
       {"clamp_between", EnactClampBetween},
       {"clamp_by", EnactClampBy, 2},
+      {"fmax", EnactFmax, 2},
       {"maximum", EnactExtremum, 2},
       {"minimum", EnactExtremum, 2},
   });

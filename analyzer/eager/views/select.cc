@@ -142,41 +142,6 @@ void EnactIndexCopy(Machine& m, const Call& call, Outputs& out) {
   });
 }
 
-// The largest or smallest of what meets: each that equals the result gets its share of the gradient.
-void ScatterExtremumBackward(Backward& b) {
-  const TensorRef x = b.saved(0), source = b.saved(1);
-  const TensorRef value = b.m.New("gather", source->dims, source->dtype);
-  const auto chosen = [&](const EagerTensor& t) {
-    const TensorRef mask = b.m.NewLike("eq", t, DType::kBool);
-    return b.m.NewLike("_to_copy", t);
-  };
-  const TensorRef of_x = chosen(*x), of_source = chosen(*source);
-  const TensorRef count = b.m.NewLike("scatter_add", *x);
-  const TensorRef share = b.m.NewLike("div", *x);
-  const auto gradient = [&](const EagerTensor& t) {
-    const TensorRef mask = b.m.NewLike("eq", t, DType::kBool);
-    return b.m.NewLike("mul", t);
-  };
-  b.result(0, gradient(*x));
-  const TensorRef gathered = b.m.New("gather", source->dims, source->dtype);
-  b.result(1, gradient(*source));
-}
-
-// Inputs: x, index, source. Everything is saved, the result too.
-void EnactScatterReduce(Machine& m, const Call& call, Outputs& out) {
-  const TensorRef &x = call.input(0), &source = call.input(2);
-  NodeRef node = m.MakeNode("ScatterReduceBackward0", {x, source});
-  for (size_t slot : {0, 2, 1}) node.Save(call.input(slot));
-  out[0] = m.NewLike("scatter_reduce", *x);
-  node.Save(out[0]);
-  node.Output(out[0]);
-  if (StringAttribute(call.node, "reduction", "add") != "add") return node.Formula(ScatterExtremumBackward);
-  node.Formula([dims = call.input(1)->dims](Backward& b) {
-    b.result(0, b.grad());
-    if (b.needs(1)) b.result(1, b.m.New("gather", dims, b.grad()->dtype));
-  });
-}
-
 // x[a:b] = y, in place. Of a part, CopySlices copies the gradient, hands on its own copy of the part, and zeros that
 // part of the first; of all of x, the gradient passes to y as it is. Inputs: x, y. Sources:
 // torch/csrc/autograd/functions/ tensor.cpp (CopySlices, CopyBackwards).
@@ -213,7 +178,7 @@ void EnactOrder(Machine& m, const Call& call, Outputs& out) {
   node.Formula([dims = x->dims](Backward& b) { ScatterIntoZeros(b, dims, "scatter_"); });
 }
 
-// nonzero, unique: new tensors whose sizes depend on data, without gradient.
+// nonzero, unique, searchsorted and their like: new tensors without gradient.
 void EnactFound(Machine& m, const Call& call, Outputs& out) {
   m.BeginStep(call.node.op);
   for (size_t i = 0; i < out.size(); ++i) {
@@ -262,10 +227,10 @@ std::span<const OpRow> SelectOps() {
       {"one_hot", EnactOneHot, 1, 0, GivesAxis},
       {"scatter", EnactScatter, 2, 1},
       {"scatter_add", EnactScatter, 2},
-      {"scatter_reduce", EnactScatterReduce, 3},
       {"sort", EnactOrder},
       {"topk", EnactOrder},
       {"unique", EnactFound},
+      {"without_gradient", EnactFound},
   });
   return kRows;
 }

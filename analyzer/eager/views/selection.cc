@@ -145,12 +145,17 @@ void EnactPrelu(Machine& m, const Call& call, Outputs& out) {
 }
 
 // lerp by a tensor: g * w for the end, g * (1 - w) for the start, g * (end - start) for the weight.
-TensorRef LerpByTensor(Machine& m, const TensorRef& start, const TensorRef& end, const TensorRef& weight) {
+TensorRef LerpByTensor(Machine& m, const TensorRef& start, const TensorRef& end, const TensorRef& weight,
+                       bool in_place) {
   NodeRef node = m.MakeNode("LerpBackward1", {start, end, weight});
   node.Save(node.needs(2) ? end : nullptr);
-  node.Save(node.needs(2) ? start : nullptr);
+  if (node.needs(2)) {
+    node.Save(in_place ? m.NewLike("clone", *start) : start);
+  } else {
+    node.Save(nullptr);
+  }
   node.Save(weight);
-  TensorRef y = NewPointwise(m, "lerp", {start, end, weight});
+  TensorRef y = in_place ? InPlace(m, "lerp_", start) : NewPointwise(m, "lerp", {start, end, weight});
   node.Output(y);
   node.Formula([](Backward& b) {
     const TensorRef end = b.saved(0), start = b.saved(1), weight = b.saved(2);
@@ -164,11 +169,12 @@ TensorRef LerpByTensor(Machine& m, const TensorRef& start, const TensorRef& end,
 // lerp by a number: g * (1 - w) and g * w.
 void EnactLerp(Machine& m, const Call& call, Outputs& out) {
   if (call.input(2) != nullptr) {
-    out[0] = LerpByTensor(m, call.input(0), call.input(1), call.input(2));
+    out[0] = LerpByTensor(m, call.input(0), call.input(1), call.input(2), call.inplace());
     return;
   }
   NodeRef node = m.MakeNode("LerpBackward0", {call.input(0), call.input(1)});
-  out[0] = NewPointwise(m, "lerp", {call.input(0), call.input(1)});
+  out[0] =
+      call.inplace() ? InPlace(m, "lerp_", call.input(0)) : NewPointwise(m, "lerp", {call.input(0), call.input(1)});
   node.Output(out[0]);
   node.Formula([](Backward& b) {
     for (size_t edge : {kOther, kSelf}) {

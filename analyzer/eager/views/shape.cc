@@ -100,6 +100,48 @@ void EnactRoll(Machine& m, const Call& call, Outputs& out) {
   node.Formula([](Backward& b) { b.result(0, b.m.New("roll", b.grad()->dims, b.grad()->dtype)); });
 }
 
+// Elements in another order, or some of them: a new tensor each way.
+void EnactMoved(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  const std::string_view op = call.node.op == "rot90" ? "rot90" : "diagonal_backward";
+  NodeRef node = m.MakeNode("Rot90Backward0", {x});
+  out[0] = m.New(op, call.output_dims(), x->dtype);
+  node.Output(out[0]);
+  node.Formula([op, dims = x->dims](Backward& b) { b.result(0, b.m.New(op, dims, b.grad()->dtype)); });
+}
+
+// The gradient of a trace: zeros of all elements, in which those that a range names are filled in place.
+void EnactTrace(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  NodeRef node = m.MakeNode("TraceBackward0", {x});
+  out[0] = m.New("trace", Dims{}, x->dtype);
+  node.Output(out[0]);
+  node.Formula([dims = x->dims](Backward& b) {
+    const TensorRef zeros = b.m.New("zeros", dims, b.grad()->dtype);
+    const TensorRef places = b.m.New("arange", Dims{std::min(dims[0], dims[1])}, DType::kInt64);
+    b.result(0, OverwriteUnlessObserved(b.m, "index_fill_", zeros));
+  });
+}
+
+// A last dimension on the diagonals of matrices of zeros; the gradient's diagonal is a view.
+void EnactDiagEmbed(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  const auto rows = static_cast<size_t>(IntAttribute(call.node, "rows", 0));
+  const auto columns = static_cast<size_t>(IntAttribute(call.node, "columns", 1));
+  NodeRef node = m.MakeNode("DiagEmbedBackward0", {x});
+  out[0] = m.New("diag_embed", call.output_dims(), x->dtype);
+  node.Output(out[0]);
+  node.Formula([rows, columns, dims = x->dims](Backward& b) {
+    const TensorRef& grad = b.grad();
+    Dims strides;
+    for (size_t i = 0; i < grad->strides.size(); ++i) {
+      if (i != rows && i != columns) strides.push_back(grad->strides[i]);
+    }
+    strides.push_back(grad->strides[rows] + grad->strides[columns]);
+    b.result(0, b.m.Alias(grad, dims, strides));
+  });
+}
+
 void EnactLike(Machine& m, const Call& call, Outputs& out) {
   const TensorRef& x = call.input(0);
   const std::string_view op = call.node.op == "flip" ? "flip" : (call.node.op == "triu" ? "triu" : "tril");
@@ -199,6 +241,13 @@ bool TakesPart(const CallShape& call) {
   return call.AxisWithin("axis", rank) && (call.rank(1) == rank || call.rank(1) + 1 == rank);
 }
 
+bool IsMatrix(const CallShape& call) { return call.rank(0) == 2; }
+bool EmbedsDiagonal(const CallShape& call) {
+  const int64_t rank = call.output_rank();
+  return call.rank(0) >= 1 && rank == call.rank(0) + 1 && call.AxisWithin("rows", rank) &&
+         call.AxisWithin("columns", rank);
+}
+
 bool AddsAxis(const CallShape& call) {
   return call.output_rank() == call.rank(0) + 1 && call.AxisWithin("axis", call.output_rank());
 }
@@ -209,12 +258,17 @@ std::span<const OpRow> ShapeOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
       {"block_diag", EnactBlockDiag, 1, 2, AreMatrices},
       {"cat", EnactCat, 1, 1},
+      {"channel_shuffle", EnactRoll},
+      {"diag_embed", EnactDiagEmbed, 1, 1, EmbedsDiagonal},
+      {"diagonal_copy", EnactMoved},
       {"flip", EnactLike},
       {"pad", EnactPad},
       {"repeat", EnactRepeat},
       {"roll", EnactRoll},
+      {"rot90", EnactMoved},
       {"slice_scatter", EnactSliceScatter, 2, 1, TakesPart},
       {"stack", EnactStack, 1, 0, AddsAxis},
+      {"trace", EnactTrace, 1, 2, IsMatrix},
       {"tril", EnactLike},
       {"triu", EnactLike},
   });

@@ -18,6 +18,7 @@ void FactoryLike(AtenCall& c) {
   c.node.attributes["like_input"] = int64_t{1};
 }
 void One(AtenCall& c) { c.TakeInputs({0}); }
+void Second(AtenCall& c) { c.TakeInputs({1}); }
 void Two(AtenCall& c) { c.TakeInputs({0, 1}); }
 void Three(AtenCall& c) { c.TakeInputs({0, 1, 2}); }
 void Four(AtenCall& c) { c.TakeInputs({0, 1, 2, 3}); }
@@ -91,6 +92,11 @@ void AllAxes(AtenCall& c) { c.TakeInputs({0}); }
 void Axes(AtenCall& c) {
   c.TakeInputs({0});
   c.node.attributes["axes"] = c.Ints(1, "dim");
+}
+// (x, k, dim, keepdim).
+void AxesBehindNumber(AtenCall& c) {
+  c.TakeInputs({0});
+  c.node.attributes["axes"] = c.Ints(2, "dim");
 }
 void VectorNorm(AtenCall& c) {
   c.TakeInputs({0});

@@ -23,6 +23,14 @@ void Transpose(AtenCall& c) {
   c.node.attributes["perm"] = perm;
 }
 
+// diag_embed(x, offset, dim1, dim2): the two dimensions of the result that a diagonal lies in.
+void OntoDiagonal(AtenCall& c) {
+  c.TakeInputs({0});
+  const auto rank = static_cast<int64_t>(c.result().shape.rank());
+  c.node.attributes["rows"] = c.Axis(c.Int(2, "dim1", -2), rank);
+  c.node.attributes["columns"] = c.Axis(c.Int(3, "dim2", -1), rank);
+}
+
 // x.T: all dimensions in reverse (numpy_T in TensorShape.cpp).
 void Reverse(AtenCall& c) {
   c.TakeInputs({0});
@@ -146,7 +154,11 @@ void TwoByAxis(AtenCall& c) {
 void ScatterReduce(AtenCall& c) {
   ByAxisAndIndex(c);
   const std::string reduce = c.Text(4, "reduce");
-  c.node.attributes["reduction"] = std::string(absl::StrContains(reduce, "sum") ? "add" : "max");
+  std::string reduction = "max";  // amax, amin
+  if (absl::StrContains(reduce, "sum")) reduction = "add";
+  if (absl::StrContains(reduce, "mean")) reduction = "mean";
+  if (absl::StrContains(reduce, "prod")) reduction = "prod";
+  c.node.attributes["reduction"] = reduction;
 }
 
 void Gather(AtenCall& c) {

@@ -11,6 +11,7 @@ namespace onnx_mem::record {
 void Factory(AtenCall& c);
 void FactoryLike(AtenCall& c);
 void One(AtenCall& c);
+void Second(AtenCall& c);
 void Two(AtenCall& c);
 void Three(AtenCall& c);
 void IntoOut(AtenCall& c);
@@ -26,6 +27,7 @@ void Lerp(AtenCall& c);
 void MaskedFill(AtenCall& c);
 void AllAxes(AtenCall& c);
 void Axes(AtenCall& c);
+void AxesBehindNumber(AtenCall& c);
 void VectorNorm(AtenCall& c);
 void Transform(AtenCall& c);
 void TransformOfReal(AtenCall& c);
@@ -33,6 +35,7 @@ void Absolute(AtenCall& c);
 
 // places.cc: views, choosing by index, and what gives shapes.
 void Transpose(AtenCall& c);
+void OntoDiagonal(AtenCall& c);
 void Reverse(AtenCall& c);
 void Permute(AtenCall& c);
 void Bags(AtenCall& c);

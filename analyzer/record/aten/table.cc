@@ -38,8 +38,8 @@ constexpr auto kFactories = std::to_array<std::string_view>({"arange",
                                                              "normal.float_float",
                                                              "hann_window"});
 constexpr auto kFactoriesLike = std::to_array<std::string_view>(
-    {"bernoulli", "bernoulli.p", "empty_like", "full_like", "new_empty", "new_empty_strided", "new_full", "new_ones",
-     "new_zeros", "ones_like", "rand_like", "randint_like", "randn_like", "zeros_like"});
+    {"bernoulli.p", "empty_like", "full_like", "new_empty", "new_empty_strided", "new_full", "new_ones", "new_zeros",
+     "ones_like", "rand_like", "randint_like", "randn_like", "zeros_like"});
 
 // What writes numbers over a tensor.
 constexpr auto kOverwrites = std::to_array<std::string_view>(

@@ -23,6 +23,8 @@ _IN_PLACE = {aten._unsafe_index_put.default: aten.index_put_.default, aten.index
              aten.masked_fill.Scalar: aten.masked_fill_.Scalar,
              aten.masked_scatter.default: aten.masked_scatter_.default,
              aten.logical_and.default: aten.logical_and_.default}
+# Formulas that run these out of place in any case (scatter_reduce_backward, index_reduce_backward).
+_OUT_OF_PLACE_IN = {("ScatterReduce", aten.scatter_add.default), ("IndexReduce", aten.index_add.default)}
 # Elsewhere they are out of place in any case.
 _IN_PLACE_IN = {("BinaryCrossEntropyWithLogits", aten.mul.Tensor): aten.mul_.Tensor,
                 ("BinaryCrossEntropyWithLogits", aten.sub.Tensor): aten.sub_.Tensor}
@@ -30,6 +32,8 @@ _IN_PLACE_IN = {("BinaryCrossEntropyWithLogits", aten.mul.Tensor): aten.mul_.Ten
 
 def _in_place(func: Any, node: str) -> Any:
     """The operator that the formula of `node` runs where there is no mode; None where it is `func`."""
+    if any(of is func and node.startswith(name) for name, of in _OUT_OF_PLACE_IN):
+        return None
     if func in _IN_PLACE:
         return _IN_PLACE[func]
     return next((op for (name, of), op in _IN_PLACE_IN.items() if of is func and node.startswith(name)), None)

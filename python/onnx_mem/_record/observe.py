@@ -185,8 +185,16 @@ class Observer(TorchDispatchMode):
         outs = []
         for t in tree_leaves(out):
             if isinstance(t, torch.Tensor):
-                outs.append(self._value_of[id(t)] if id(t) in self._value_of else self.new(t, "value"))
+                known = self._value_of.get(id(t))
+                if known is not None and self._is_reshaped(t, known):  # squeeze_, t_ and their like: a view
+                    known, name = None, _as_view(name)
+                outs.append(self.new(t, "value") if known is None else known)
         self.events.append(("op", name, args, kwargs, outs))
+
+    def _is_reshaped(self, t: torch.Tensor, value: int) -> bool:
+        """Whether an operator gave the tensor another shape or other strides in place."""
+        v = self.values[value]
+        return (v["shape"], v["strides"]) != (list(t.shape), list(t.stride()))
 
     def detach_(self, t: torch.Tensor) -> torch.Tensor:
         """Cuts the history of a tensor that has its name still. No operator below autograd."""
@@ -278,6 +286,15 @@ class Observer(TorchDispatchMode):
         if packed.tensor is None:
             raise CannotRecord("forward runs autograd itself (torch.autograd.grad or backward)")
         return packed.tensor
+
+
+def _as_view(name: str) -> str:
+    """squeeze_.dim -> squeeze.dim; transpose_ -> transpose.int, as the operator out of place is called."""
+    plain, _, overload = name.partition(".")
+    plain = plain.removesuffix("_")
+    known = getattr(torch.ops.aten, plain).overloads()
+    overload = overload or ("default" if "default" in known else known[0])
+    return plain if overload == "default" else f"{plain}.{overload}"
 
 
 def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], train: bool,
