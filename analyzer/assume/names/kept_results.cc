@@ -1,6 +1,7 @@
 #include "analyzer/assume/names/kept_results.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,34 +53,44 @@ bool HandsWeightsBack(const FrameworkGraph& graph, const FrameworkNode& node) {
   return node.op == "softmax" && ScalesTheProduct(graph, node);
 }
 
-// The end of the layer that an attention module's weights are handed up to, the innermost element of a stack around it
-// that has linear layers beside the attention's own; or, if sooner, of the next attention there, which takes over the
-// name: x, _ = self.self_attn(x); x, _ = self.cross_attn(x, memory). -1 if the attention is not a module of its own.
-int32_t EndOfWeights(const FrameworkGraph& graph, const Calls& calls, int32_t node) {
+// The depth of the layer that an attention module's weights are handed up to: the innermost element of a stack around
+// it that has linear layers beside the attention's own. nullopt if the attention is not a module of its own.
+std::optional<size_t> DepthOfLayer(const FrameworkGraph& graph, const Calls& calls, int32_t node) {
   const std::span<const int32_t> inside = calls.of_node(node);
-  if (inside.size() < 2 || IsElement(calls.span(inside.back()).name)) return -1;
-  const CallSpan& attention = calls.span(inside.back());
+  if (inside.size() < 2 || IsElement(calls.span(inside.back()).name)) return std::nullopt;
   for (size_t depth = inside.size() - 1; depth-- > 0;) {
     const CallSpan& layer = calls.span(inside[depth]);
-    if (!IsElement(layer.name) || !HasOtherLinear(graph, layer, attention)) continue;
-    for (int32_t i = attention.end + 1; i <= layer.end; ++i) {
-      if (HandsWeightsBack(graph, graph.nodes[NodeId(i)])) return calls.UnitEnd(i, depth + 1);
-    }
-    return layer.end;
+    if (IsElement(layer.name) && HasOtherLinear(graph, layer, calls.span(inside.back()))) return depth;
   }
-  return -1;
+  return std::nullopt;
+}
+
+// The end of that layer; or, if sooner, of the next attention there, which takes over the name: x, _ =
+// self.self_attn(x); x, _ = self.cross_attn(x, memory).
+int32_t EndOfWeights(const FrameworkGraph& graph, const Calls& calls, int32_t node) {
+  const std::optional<size_t> depth = DepthOfLayer(graph, calls, node);
+  if (!depth) return -1;
+  const std::span<const int32_t> inside = calls.of_node(node);
+  const int32_t end = calls.span(inside[*depth]).end;
+  for (int32_t i = calls.span(inside.back()).end + 1; i <= end; ++i) {
+    if (HandsWeightsBack(graph, graph.nodes[NodeId(i)])) return calls.UnitEnd(i, *depth + 1);
+  }
+  return end;
+}
+
+// Whether `id` is what an attention weighs its values with, and hands back.
+bool AreHandedBack(const FrameworkGraph& graph, TensorId id) {
+  const FrameworkNode* maker = graph.MakerOf(id);
+  if (maker->op == "dropout") maker = graph.MakerOf(maker->inputs[0]);  // in training
+  if (maker == nullptr || !HandsWeightsBack(graph, *maker)) return false;
+  const auto& readers = graph.tensors[id].consumers;
+  return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    return IsProduct(graph.nodes[reader]) && graph.nodes[reader].calls == maker->calls;
+  });
 }
 
 int32_t KeptAsWeights(const FrameworkGraph& graph, const Calls& calls, TensorId id) {
-  const FrameworkNode* maker = graph.MakerOf(id);
-  if (maker->op == "dropout") maker = graph.MakerOf(maker->inputs[0]);  // in training
-  if (maker == nullptr || !HandsWeightsBack(graph, *maker)) return -1;
-  const FrameworkNode& softmax = *maker;
-  const auto& readers = graph.tensors[id].consumers;
-  const bool weighs = std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
-    return IsProduct(graph.nodes[reader]) && graph.nodes[reader].calls == softmax.calls;
-  });
-  return weighs ? EndOfWeights(graph, calls, graph.tensors[id].producer.value()) : -1;
+  return AreHandedBack(graph, id) ? EndOfWeights(graph, calls, graph.tensors[id].producer.value()) : -1;
 }
 
 // The first layer of a stack, "layers.0", with layers inside and one after it.
@@ -168,6 +179,17 @@ int32_t KeptAsModelOutput(const FrameworkGraph& graph, const Calls& calls, Tenso
 }
 
 }  // namespace
+
+int32_t WeightsMayBeKeptUntil(const FrameworkGraph& graph, const Calls& calls, TensorId id) {
+  if (!graph.tensors[id].producer.valid() || !AreHandedBack(graph, id)) return -1;
+  const int32_t maker = graph.tensors[id].producer.value();
+  const std::optional<size_t> depth = DepthOfLayer(graph, calls, maker);
+  if (!depth) return -1;
+  const CallSpan& layer = calls.span(calls.of_node(maker)[*depth]);
+  const std::span<const int32_t> next = calls.of_node(layer.end + 1);
+  const bool again = *depth < next.size() && WithoutDigits(calls.span(next[*depth]).name) == WithoutDigits(layer.name);
+  return again ? calls.span(next[*depth]).end : calls.EndOfFrameAt(maker, *depth);
+}
 
 int32_t KeptUntil(const FrameworkGraph& graph, const Calls& calls, TensorId id, bool names_known, bool guess) {
   if (!graph.tensors[id].producer.valid()) return -1;
