@@ -1,6 +1,7 @@
 #include "analyzer/assume/names/kept_results.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,14 +26,12 @@ bool HasOtherLinear(const FrameworkGraph& graph, const CallSpan& outer, const Ca
   return false;
 }
 
-// softmax(q k^T * scale + mask), all in one function: the scale comes after the product, as in transformers'
-// eager_attention_forward, which drops weights by a function. timm, torchvision and most other code scale q or drop
-// weights by a module, and hand none back.
+// softmax(q k^T * scale + mask), all in one function: the scale comes after the product, as in transformers' attention.
+// timm, torchvision and most other code scale q, and hand no weights back.
 bool ScalesTheProduct(const FrameworkGraph& graph, const FrameworkNode& softmax) {
   constexpr int kMostSteps = 4;  // mask, position bias, view
   TensorId scores = softmax.inputs[0];
   bool scaled = false, looks_up = false;
-  if (StringAttribute(softmax, "dropout", "") == "module") return false;
   for (int step = 0; step < kMostSteps; ++step) {
     const FrameworkNode* maker = graph.MakerOf(scores);
     if (maker == nullptr || maker->calls != softmax.calls) return false;
@@ -48,9 +47,13 @@ bool ScalesTheProduct(const FrameworkGraph& graph, const FrameworkNode& softmax)
   return false;
 }
 
-// Whether a node is the softmax of an attention that hands its weights back beside its result.
-bool HandsWeightsBack(const FrameworkGraph& graph, const FrameworkNode& node) {
-  return node.op == "softmax" && ScalesTheProduct(graph, node);
+// Whether a node is the softmax of an attention that hands its weights back beside its result. transformers'
+// eager_attention_forward drops them by a function; where a module does, some code hands them back (modeling_bert.py
+// until 2025, and what was written after it), most does not.
+enum class Handed : uint8_t { kLikely, kPossible };
+bool HandsWeightsBack(const FrameworkGraph& graph, const FrameworkNode& node, Handed handed = Handed::kLikely) {
+  const bool by_module = handed == Handed::kLikely && StringAttribute(node, "dropout", "") == "module";
+  return node.op == "softmax" && !by_module && ScalesTheProduct(graph, node);
 }
 
 // The depth of the layer that an attention module's weights are handed up to: the innermost element of a stack around
@@ -79,10 +82,10 @@ int32_t EndOfWeights(const FrameworkGraph& graph, const Calls& calls, int32_t no
 }
 
 // Whether `id` is what an attention weighs its values with, and hands back.
-bool AreHandedBack(const FrameworkGraph& graph, TensorId id) {
+bool AreHandedBack(const FrameworkGraph& graph, TensorId id, Handed handed = Handed::kLikely) {
   const FrameworkNode* maker = graph.MakerOf(id);
   if (maker->op == "dropout") maker = graph.MakerOf(maker->inputs[0]);  // in training
-  if (maker == nullptr || !HandsWeightsBack(graph, *maker)) return false;
+  if (maker == nullptr || !HandsWeightsBack(graph, *maker, handed)) return false;
   const auto& readers = graph.tensors[id].consumers;
   return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
     return IsProduct(graph.nodes[reader]) && graph.nodes[reader].calls == maker->calls;
@@ -181,7 +184,7 @@ int32_t KeptAsModelOutput(const FrameworkGraph& graph, const Calls& calls, Tenso
 }  // namespace
 
 int32_t WeightsMayBeKeptUntil(const FrameworkGraph& graph, const Calls& calls, TensorId id) {
-  if (!graph.tensors[id].producer.valid() || !AreHandedBack(graph, id)) return -1;
+  if (!graph.tensors[id].producer.valid() || !AreHandedBack(graph, id, Handed::kPossible)) return -1;
   const int32_t maker = graph.tensors[id].producer.value();
   const std::optional<size_t> depth = DepthOfLayer(graph, calls, maker);
   if (!depth) return -1;

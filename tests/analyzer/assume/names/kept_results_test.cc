@@ -66,13 +66,15 @@ TEST(KeptResults, WhereSourceLinesTellNamesWeightsMayBeHandedBackButAreNotLikely
 
 // for layer in self.layers: outputs = layer(x); x = outputs[0]
 TEST(KeptResults, WhatALayerHandsBackMayBeTheCallersUntilTheNextLayerReturns) {
-  LoweredProgram p;
-  const Attention first = RunLayer(p, /*scale_after_product=*/true, "", 0);
-  const Attention second = RunLayer(p, /*scale_after_product=*/true, "", 1);
-  p.Run("linear", {p.input()}, "head");
-  EXPECT_EQ(p.ReleaseAtMost(first.weights), second.layer_end);
-  EXPECT_EQ(p.ReleaseAtMost(second.weights), p.last()) << "no layer takes the name again";
-  EXPECT_EQ(p.Release(first.weights).first, first.layer_end) << "likely the layer's alone";
+  for (const std::string dropout : {"function", "module"}) {
+    LoweredProgram p;
+    const Attention first = RunLayer(p, /*scale_after_product=*/true, dropout, 0);
+    const Attention second = RunLayer(p, /*scale_after_product=*/true, dropout, 1);
+    p.Run("linear", {p.input()}, "head");
+    EXPECT_EQ(p.ReleaseAtMost(first.weights), second.layer_end);
+    EXPECT_EQ(p.ReleaseAtMost(second.weights), p.last()) << "no layer takes the name again";
+    EXPECT_EQ(p.Release(first.weights).first, dropout == "module" ? first.product : first.layer_end);
+  }
 }
 
 TEST(KeptResults, TheNextAttentionTakesOverTheName) {  // x, _ = self.attn(x); x, _ = self.cross(x); x = self.up(x)
