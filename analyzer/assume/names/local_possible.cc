@@ -150,6 +150,20 @@ bool Locals::IsPadOfCall(TensorId id, const Home& home) const {
   return call.begin == tensor.producer.value() && call.end == tensor.consumers[0].value();
 }
 
+// normed = self.norm(x); y = self.attention(normed); x = x + y: where the code still needs the norm's operand, its
+// result may have a name of its own.
+bool Locals::IsNormedBeside(TensorId id, const Home& home, const Units& units) const {
+  const int32_t maker = graph_.tensors[id].producer.value();
+  const int32_t call = calls_.UnitCall(maker, home.depth);
+  if (units.empty() || call < 0 || !IsNormCall(calls_.UnitEnd(maker, home.depth), home)) return false;
+  const TensorIds& given = graph_.nodes[NodeId(calls_.span(call).begin)].inputs;
+  if (given.empty() || !given[0].valid()) return false;
+  const NodeIds& readers = graph_.tensors[given[0]].consumers;
+  return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    return reader.value() > units.back() && calls_.FrameOf(reader.value()) == home.frame;
+  });
+}
+
 int32_t Locals::PossibleNameOf(TensorId id, bool lists) const {
   const Tensor& tensor = graph_.tensors[id];
   if (!tensor.producer.valid() || tensor.consumers.empty()) return -1;
@@ -163,6 +177,7 @@ int32_t Locals::PossibleNameOf(TensorId id, bool lists) const {
   // d1 = self.d1(x); d2 = self.d2(d1); u1 = self.u1(d2, d1): code that needs several names may name all.
   if (lists || skip_frames_.contains(home.frame)) return end;
   const Units units = ReadingUnits(id, home);
+  if (IsNormedBeside(id, home, units)) return UntilRebound(id, home);
   const bool by_norm = units.size() == 1 && IsNormCall(units[0], home);
   // out = self.bn1(self.conv1(x)): a norm and what it alone reads take one name.
   if (IsNumbered(call) && !by_norm && !IsNormCall(calls_.span(call).end, home)) return end;

@@ -102,6 +102,7 @@ class Locals {
   void FindPossible();
   bool IsNumbered(int32_t call) const;
   bool IsPadOfCall(TensorId id, const Home& home) const;
+  bool IsNormedBeside(TensorId id, const Home& home, const Units& units) const;
   bool IsHandedIn(TensorId id, int32_t call, const Home& home) const;
   // local_skips.cc
   bool IsSkip(TensorId id, const Home& home, const Units& units) const;

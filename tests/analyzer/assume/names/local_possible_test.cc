@@ -69,6 +69,20 @@ TEST(PossibleNames, ANumberedNormAndWhatItReadsTakeOneName) {
   EXPECT_TRUE(release("tanh", "act"));
 }
 
+// n = self.norm(x); y = self.attn(n); x = x + y: n is a name of its own, as x is still needed. Where nothing needs it
+// any more, x = self.attn(self.norm(x)) has none.
+TEST(PossibleNames, WhatANormMakesBesideItsOperandMayHaveAName) {
+  for (const bool is_residual : {true, false}) {
+    LoweredProgram p;
+    const TensorId x = p.Run("conv", {p.input()}, "m.embed");         // 0
+    const TensorId n = p.Run("layer_norm", {x}, "m.norm");            // 1
+    const TensorId y = p.Run("linear", {n}, "m.attn > m.attn.proj");  // 2
+    p.Run("add", {is_residual ? x : y, y});                           // 3
+    p.Run("cos", {p.input()});                                        // 4
+    EXPECT_EQ(p.ReleaseAtMost(n), is_residual ? 4 : 2);
+  }
+}
+
 // total = self.skip(a); total = total + self.skip(b); ...: a sum, not a list.
 TEST(PossibleNames, WhatALoopAddsUpIsNoList) {
   LoweredProgram p;
