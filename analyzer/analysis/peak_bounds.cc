@@ -63,7 +63,8 @@ class Bounds {
   }
 
   // All that the graph may be, by itself and with one convention of whoever wrote the code at a time: a convention may
-  // move the peak the other way.
+  // move the peak the other way. An inference has little but values with names and activations: at most, code has a
+  // name for each and writes over none.
   absl::Status TakeTogether(const Alternatives& taken, PeakBounds& bounds) const {
     Alternatives facts, conventions;
     for (const Alternative* one : taken) (one->convention ? conventions : facts).push_back(one);
@@ -79,7 +80,9 @@ class Bounds {
       some.push_back(convention);
       RETURN_IF_ERROR(widen(some));
     }
-    return absl::OkStatus();
+    if (run_.training || &taken != &more_) return absl::OkStatus();
+    facts.insert(facts.end(), conventions.begin(), conventions.end());
+    return widen(facts);
   }
 
   absl::Status TakeAll(const Assumption& row, Diagnostic* reported) {
