@@ -1,5 +1,7 @@
 // The part of locals.h about what may be: names that nothing tells of, but that code like this may give.
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -7,6 +9,7 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/ascii.h"
 #include "analyzer/assume/names/locals.h"
+#include "analyzer/graph/shape.h"
 #include "analyzer/ops/ops.h"
 
 namespace onnx_mem::names {
@@ -132,6 +135,35 @@ int32_t Locals::CallersListOf(TensorId id) const {
   const int32_t call = calls_.UnitCall(tensor.producer.value(), home.depth);
   if (home.depth == 0 || !IsHandedIn(id, call, home)) return -1;
   return calls_.EndOfFrameAt(tensor.producer.value(), home.depth - 1);
+}
+
+// The result of the next element of a list of modules that reads `id`, where it has twice as many elements at least, as
+// an image at the next larger scale has. Invalid if there is none.
+TensorId Locals::NextScale(TensorId id) const {
+  const Tensor& tensor = graph_.tensors[id];
+  if (!tensor.producer.valid()) return TensorId();
+  const Home home = HomeOf(id);
+  const int32_t call = calls_.UnitCall(tensor.producer.value(), home.depth);
+  if (home.depth == 0 || call < 0 || !IsElement(calls_.span(call).name)) return TensorId();
+  for (int32_t unit : ReadingUnits(id, home)) {
+    const int32_t next = calls_.UnitCall(unit, home.depth);
+    if (next < 0 || WithoutDigits(calls_.span(next).name) != WithoutDigits(calls_.span(call).name)) continue;
+    const TensorId result = OnlyResult(unit, home.depth);
+    const std::optional<int64_t> from = NumElements(tensor.shape),
+                                 to = result.valid() ? NumElements(graph_.tensors[result].shape) : std::nullopt;
+    if (from && to && *to / 2 >= *from) return result;
+  }
+  return TensorId();
+}
+
+// for layer in self.up: x = layer(x); scales.append(x)  ...  return scales: code that makes an image larger step by
+// step may return it at all scales, of which its caller's head takes the last. Results of one size are a stack's.
+int32_t Locals::ScalesHoldUntil(TensorId id) const {
+  TensorId last = id;
+  for (TensorId next = NextScale(id); next.valid(); next = NextScale(next)) last = next;
+  if (last == id || graph_.tensors[last].consumers.empty()) return -1;
+  const Home made = HomeOf(id), read = HomeOf(last);
+  return read.depth < made.depth ? calls_.EndOfFrameAt(graph_.tensors[id].producer.value(), read.depth) : -1;
 }
 
 // y1 = self.conv1(x); y2 = self.conv2(y1): modules that have numbers of their own run in no loop, so each result may

@@ -83,6 +83,21 @@ TEST(PossibleNames, WhatANormMakesBesideItsOperandMayHaveAName) {
   }
 }
 
+// for layer in self.up: x = layer(x); scales.append(x); return scales, whose last the head takes
+TEST(PossibleNames, ADecoderMayReturnAnImageAtAllScales) {
+  for (const bool is_larger : {true, false}) {
+    LoweredProgram p;
+    TensorIds scales = {p.input()};
+    for (const int64_t scale : {1, 2, 4}) {
+      const std::string layer = absl::StrCat("decoder > decoder.up.", scales.size());
+      scales.push_back(p.Run("conv", {scales.back()}, layer, {2, is_larger ? 4 * scale : 4}));
+    }
+    p.Run("conv", {scales.back()}, "head > head.a");
+    p.Run("conv", {p.input()}, "head > head.b");  // 4
+    EXPECT_EQ(p.ReleaseAtMost(scales[1]), is_larger ? 4 : 1);
+  }
+}
+
 // total = self.skip(a); total = total + self.skip(b); ...: a sum, not a list.
 TEST(PossibleNames, WhatALoopAddsUpIsNoList) {
   LoweredProgram p;
