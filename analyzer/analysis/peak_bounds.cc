@@ -85,12 +85,20 @@ class Bounds {
     return widen(facts);
   }
 
+  absl::Status TakeIfLess(const Alternative& alternative) {
+    ASSIGN_OR_RETURN(const int64_t peak, PeakWith({&alternative}));
+    if (peak < peak_bytes_) less_.push_back(&alternative);
+    lowest_ = std::min(lowest_, peak);
+    return absl::OkStatus();
+  }
+
   absl::Status TakeAll(const Assumption& row, Diagnostic* reported) {
     std::vector<MeasuredAlternative> others;
     for (const Alternative& alternative : row.alternatives) {
       const bool may_lower = peak_.in_forward || !row.forward_only;
       if (alternative.towards == Towards::kLess && may_lower) less_.push_back(&alternative);
       if (alternative.towards == Towards::kMore) more_.push_back(&alternative);
+      if (alternative.towards == Towards::kOnlyLess && may_lower) RETURN_IF_ERROR(TakeIfLess(alternative));
       if (alternative.towards != Towards::kEither) continue;
       ASSIGN_OR_RETURN(const int64_t peak, PeakWith({&alternative}));
       if (peak == peak_bytes_) continue;

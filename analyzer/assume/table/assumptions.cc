@@ -181,7 +181,7 @@ constexpr Alternative kNoCopiesOfTraining[] = {{.lowered = LeaveOutCopies}};
 constexpr Alternative kMergedCalls[] = {{.run = LeaveMergedCalls}};
 constexpr Alternative kOwnCopies[] = {{.towards = Towards::kMore, .bytes = BytesOfOwnCopies}};
 constexpr Alternative kPromoted[] = {{.towards = Towards::kLess, .lowered = PromoteAsRead}};
-constexpr Alternative kKeptTables[] = {{.lowered = KeepTables}};
+constexpr Alternative kKeptTables[] = {{.towards = Towards::kOnlyLess, .lowered = KeepTables}};
 constexpr Alternative kIntoBuffers[] = {{.towards = Towards::kLess, .lowered = WriteIntoBuffers}};
 constexpr Alternative kFusedAttention[] = {{.lowered = MakeAttentionRowsDense}};
 constexpr Alternative kWrittenOut[] = {{.towards = Towards::kLess, .bytes = BytesOfWrittenOut}};
