@@ -51,6 +51,11 @@ class Bounds {
   absl::StatusOr<PeakBounds> Join() const {
     PeakBounds bounds{std::min(lowest_, peak_bytes_), std::max(highest_, peak_bytes_)};
     RETURN_IF_ERROR(TakeTogether(less_, bounds));
+    for (const Alternative* one : only_less_) {
+      Alternatives some = less_;
+      some.push_back(one);
+      RETURN_IF_ERROR(TakeTogether(some, bounds));
+    }
     RETURN_IF_ERROR(TakeTogether(more_, bounds));
     bounds.low_bytes = std::max<int64_t>(bounds.low_bytes, 0);  // what is taken off in bytes may be more than there is
     return bounds;
@@ -87,7 +92,7 @@ class Bounds {
 
   absl::Status TakeIfLess(const Alternative& alternative) {
     ASSIGN_OR_RETURN(const int64_t peak, PeakWith({&alternative}));
-    if (peak < peak_bytes_) less_.push_back(&alternative);
+    if (peak < peak_bytes_) only_less_.push_back(&alternative);
     lowest_ = std::min(lowest_, peak);
     return absl::OkStatus();
   }
@@ -157,7 +162,7 @@ class Bounds {
   PeakOfLowered peak_of_;
   int64_t lowest_ = peak_bytes_;
   int64_t highest_ = peak_bytes_;
-  Alternatives less_, more_;
+  Alternatives less_, more_, only_less_;
 };
 
 }  // namespace
