@@ -51,6 +51,11 @@ class Bounds {
   absl::StatusOr<PeakBounds> Join() const {
     PeakBounds bounds{std::min(lowest_, peak_bytes_), std::max(highest_, peak_bytes_)};
     RETURN_IF_ERROR(TakeTogether(less_, bounds));
+    for (const Alternative* one : only_less_) {
+      Alternatives some = less_;
+      some.push_back(one);
+      RETURN_IF_ERROR(TakeTogether(some, bounds));
+    }
     RETURN_IF_ERROR(TakeTogether(more_, bounds));
     bounds.low_bytes = std::max<int64_t>(bounds.low_bytes, 0);  // what is taken off in bytes may be more than there is
     return bounds;
@@ -63,7 +68,8 @@ class Bounds {
   }
 
   // All that the graph may be, by itself and with one convention of whoever wrote the code at a time: a convention may
-  // move the peak the other way.
+  // move the peak the other way. An inference has little but values with names and activations: at most, code has a
+  // name for each and writes over none.
   absl::Status TakeTogether(const Alternatives& taken, PeakBounds& bounds) const {
     Alternatives facts, conventions;
     for (const Alternative* one : taken) (one->convention ? conventions : facts).push_back(one);
@@ -79,6 +85,15 @@ class Bounds {
       some.push_back(convention);
       RETURN_IF_ERROR(widen(some));
     }
+    if (run_.training || &taken != &more_) return absl::OkStatus();
+    facts.insert(facts.end(), conventions.begin(), conventions.end());
+    return widen(facts);
+  }
+
+  absl::Status TakeIfLess(const Alternative& alternative) {
+    ASSIGN_OR_RETURN(const int64_t peak, PeakWith({&alternative}));
+    if (peak < peak_bytes_) only_less_.push_back(&alternative);
+    lowest_ = std::min(lowest_, peak);
     return absl::OkStatus();
   }
 
@@ -88,6 +103,7 @@ class Bounds {
       const bool may_lower = peak_.in_forward || !row.forward_only;
       if (alternative.towards == Towards::kLess && may_lower) less_.push_back(&alternative);
       if (alternative.towards == Towards::kMore) more_.push_back(&alternative);
+      if (alternative.towards == Towards::kOnlyLess && may_lower) RETURN_IF_ERROR(TakeIfLess(alternative));
       if (alternative.towards != Towards::kEither) continue;
       ASSIGN_OR_RETURN(const int64_t peak, PeakWith({&alternative}));
       if (peak == peak_bytes_) continue;
@@ -146,7 +162,7 @@ class Bounds {
   PeakOfLowered peak_of_;
   int64_t lowest_ = peak_bytes_;
   int64_t highest_ = peak_bytes_;
-  Alternatives less_, more_;
+  Alternatives less_, more_, only_less_;
 };
 
 }  // namespace

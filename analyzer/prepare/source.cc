@@ -5,6 +5,7 @@
 #include "analyzer/lower/facts/exporter_rules.h"
 #include "analyzer/lower/facts/generated_weights.h"
 #include "analyzer/lower/facts/merged_weights.h"
+#include "analyzer/lower/facts/scripted_calls.h"
 #include "analyzer/lower/facts/training_form.h"
 #include "analyzer/lower/facts/viewed_parameters.h"
 
@@ -26,6 +27,7 @@ Source SourceOf(const Graph& imported) {
     const bool runs = source.residence.runs[id] && graph.nodes[id].op != "Constant";
     source.scopes.Add(runs ? scopes.Of(graph.nodes[id]) : CallScope());
   }
+  PlaceScriptedCalls(graph, source.residence.runs, source.scopes);
   source.exporter_findings = CheckExporterRules(imported);
   return source;
 }

@@ -1,6 +1,8 @@
 #include "analyzer/assume/names/kept_results.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,14 +26,12 @@ bool HasOtherLinear(const FrameworkGraph& graph, const CallSpan& outer, const Ca
   return false;
 }
 
-// softmax(q k^T * scale + mask), all in one function: the scale comes after the product, as in transformers'
-// eager_attention_forward, which drops weights by a function. timm, torchvision and most other code scale q or drop
-// weights by a module, and hand none back.
+// softmax(q k^T * scale + mask), all in one function: the scale comes after the product, as in transformers' attention.
+// timm, torchvision and most other code scale q, and hand no weights back.
 bool ScalesTheProduct(const FrameworkGraph& graph, const FrameworkNode& softmax) {
   constexpr int kMostSteps = 4;  // mask, position bias, view
   TensorId scores = softmax.inputs[0];
   bool scaled = false, looks_up = false;
-  if (StringAttribute(softmax, "dropout", "") == "module") return false;
   for (int step = 0; step < kMostSteps; ++step) {
     const FrameworkNode* maker = graph.MakerOf(scores);
     if (maker == nullptr || maker->calls != softmax.calls) return false;
@@ -47,39 +47,53 @@ bool ScalesTheProduct(const FrameworkGraph& graph, const FrameworkNode& softmax)
   return false;
 }
 
-// Whether a node is the softmax of an attention that hands its weights back beside its result.
-bool HandsWeightsBack(const FrameworkGraph& graph, const FrameworkNode& node) {
-  return node.op == "softmax" && ScalesTheProduct(graph, node);
+// Whether a node is the softmax of an attention that hands its weights back beside its result. transformers'
+// eager_attention_forward drops them by a function; where a module does, some code hands them back (modeling_bert.py
+// until 2025, and what was written after it), most does not.
+enum class Handed : uint8_t { kLikely, kPossible };
+bool HandsWeightsBack(const FrameworkGraph& graph, const FrameworkNode& node, Handed handed = Handed::kLikely) {
+  const bool by_module = handed == Handed::kLikely && StringAttribute(node, "dropout", "") == "module";
+  return node.op == "softmax" && !by_module && ScalesTheProduct(graph, node);
 }
 
-// The end of the layer that an attention module's weights are handed up to, the innermost element of a stack around it
-// that has linear layers beside the attention's own; or, if sooner, of the next attention there, which takes over the
-// name: x, _ = self.self_attn(x); x, _ = self.cross_attn(x, memory). -1 if the attention is not a module of its own.
-int32_t EndOfWeights(const FrameworkGraph& graph, const Calls& calls, int32_t node) {
+// The depth of the layer that an attention module's weights are handed up to: the innermost element of a stack around
+// it that has linear layers beside the attention's own. nullopt if the attention is not a module of its own.
+std::optional<size_t> DepthOfLayer(const FrameworkGraph& graph, const Calls& calls, int32_t node) {
   const std::span<const int32_t> inside = calls.of_node(node);
-  if (inside.size() < 2 || IsElement(calls.span(inside.back()).name)) return -1;
-  const CallSpan& attention = calls.span(inside.back());
+  if (inside.size() < 2 || IsElement(calls.span(inside.back()).name)) return std::nullopt;
   for (size_t depth = inside.size() - 1; depth-- > 0;) {
     const CallSpan& layer = calls.span(inside[depth]);
-    if (!IsElement(layer.name) || !HasOtherLinear(graph, layer, attention)) continue;
-    for (int32_t i = attention.end + 1; i <= layer.end; ++i) {
-      if (HandsWeightsBack(graph, graph.nodes[NodeId(i)])) return calls.UnitEnd(i, depth + 1);
-    }
-    return layer.end;
+    if (IsElement(layer.name) && HasOtherLinear(graph, layer, calls.span(inside.back()))) return depth;
   }
-  return -1;
+  return std::nullopt;
+}
+
+// The end of that layer; or, if sooner, of the next attention there, which takes over the name: x, _ =
+// self.self_attn(x); x, _ = self.cross_attn(x, memory).
+int32_t EndOfWeights(const FrameworkGraph& graph, const Calls& calls, int32_t node) {
+  const std::optional<size_t> depth = DepthOfLayer(graph, calls, node);
+  if (!depth) return -1;
+  const std::span<const int32_t> inside = calls.of_node(node);
+  const int32_t end = calls.span(inside[*depth]).end;
+  for (int32_t i = calls.span(inside.back()).end + 1; i <= end; ++i) {
+    if (HandsWeightsBack(graph, graph.nodes[NodeId(i)])) return calls.UnitEnd(i, *depth + 1);
+  }
+  return end;
+}
+
+// Whether `id` is what an attention weighs its values with, and hands back.
+bool AreHandedBack(const FrameworkGraph& graph, TensorId id, Handed handed = Handed::kLikely) {
+  const FrameworkNode* maker = graph.MakerOf(id);
+  if (maker->op == "dropout") maker = graph.MakerOf(maker->inputs[0]);  // in training
+  if (maker == nullptr || !HandsWeightsBack(graph, *maker, handed)) return false;
+  const auto& readers = graph.tensors[id].consumers;
+  return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    return IsProduct(graph.nodes[reader]) && graph.nodes[reader].calls == maker->calls;
+  });
 }
 
 int32_t KeptAsWeights(const FrameworkGraph& graph, const Calls& calls, TensorId id) {
-  const FrameworkNode* maker = graph.MakerOf(id);
-  if (maker->op == "dropout") maker = graph.MakerOf(maker->inputs[0]);  // in training
-  if (maker == nullptr || !HandsWeightsBack(graph, *maker)) return -1;
-  const FrameworkNode& softmax = *maker;
-  const auto& readers = graph.tensors[id].consumers;
-  const bool weighs = std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
-    return IsProduct(graph.nodes[reader]) && graph.nodes[reader].calls == softmax.calls;
-  });
-  return weighs ? EndOfWeights(graph, calls, graph.tensors[id].producer.value()) : -1;
+  return AreHandedBack(graph, id) ? EndOfWeights(graph, calls, graph.tensors[id].producer.value()) : -1;
 }
 
 // The first layer of a stack, "layers.0", with layers inside and one after it.
@@ -168,6 +182,17 @@ int32_t KeptAsModelOutput(const FrameworkGraph& graph, const Calls& calls, Tenso
 }
 
 }  // namespace
+
+int32_t WeightsMayBeKeptUntil(const FrameworkGraph& graph, const Calls& calls, TensorId id) {
+  if (!graph.tensors[id].producer.valid() || !AreHandedBack(graph, id, Handed::kPossible)) return -1;
+  const int32_t maker = graph.tensors[id].producer.value();
+  const std::optional<size_t> depth = DepthOfLayer(graph, calls, maker);
+  if (!depth) return -1;
+  const CallSpan& layer = calls.span(calls.of_node(maker)[*depth]);
+  const std::span<const int32_t> next = calls.of_node(layer.end + 1);
+  const bool again = *depth < next.size() && WithoutDigits(calls.span(next[*depth]).name) == WithoutDigits(layer.name);
+  return again ? calls.span(next[*depth]).end : calls.EndOfFrameAt(maker, *depth);
+}
 
 int32_t KeptUntil(const FrameworkGraph& graph, const Calls& calls, TensorId id, bool names_known, bool guess) {
   if (!graph.tensors[id].producer.valid()) return -1;

@@ -24,6 +24,12 @@ namespace onnx_mem::names {
 int32_t KeptUntil(const FrameworkGraph& graph, const Calls& calls, TensorId id, bool names_known = false,
                   bool guess = true);
 
+// The last node during which a layer's caller may hold the weights that an attention in it handed back, -1 if `id` is
+// none: the end of the next layer's call, which gives the name to that one's.
+//
+//   for layer in self.layers: outputs = layer(x); x = outputs[0]
+int32_t WeightsMayBeKeptUntil(const FrameworkGraph& graph, const Calls& calls, TensorId id);
+
 }  // namespace onnx_mem::names
 
 #endif  // ONNX_MEM_ANALYZER_ASSUME_NAMES_KEPT_RESULTS_H_

@@ -1,5 +1,7 @@
 // The part of locals.h about what may be: names that nothing tells of, but that code like this may give.
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -7,6 +9,7 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/ascii.h"
 #include "analyzer/assume/names/locals.h"
+#include "analyzer/graph/shape.h"
 #include "analyzer/ops/ops.h"
 
 namespace onnx_mem::names {
@@ -134,6 +137,35 @@ int32_t Locals::CallersListOf(TensorId id) const {
   return calls_.EndOfFrameAt(tensor.producer.value(), home.depth - 1);
 }
 
+// The result of the next element of a list of modules that reads `id`, where it has twice as many elements at least, as
+// an image at the next larger scale has. Invalid if there is none.
+TensorId Locals::NextScale(TensorId id) const {
+  const Tensor& tensor = graph_.tensors[id];
+  if (!tensor.producer.valid()) return TensorId();
+  const Home home = HomeOf(id);
+  const int32_t call = calls_.UnitCall(tensor.producer.value(), home.depth);
+  if (home.depth == 0 || call < 0 || !IsElement(calls_.span(call).name)) return TensorId();
+  for (int32_t unit : ReadingUnits(id, home)) {
+    const int32_t next = calls_.UnitCall(unit, home.depth);
+    if (next < 0 || WithoutDigits(calls_.span(next).name) != WithoutDigits(calls_.span(call).name)) continue;
+    const TensorId result = OnlyResult(unit, home.depth);
+    const std::optional<int64_t> from = NumElements(tensor.shape),
+                                 to = result.valid() ? NumElements(graph_.tensors[result].shape) : std::nullopt;
+    if (from && to && *to / 2 >= *from) return result;
+  }
+  return TensorId();
+}
+
+// for layer in self.up: x = layer(x); scales.append(x)  ...  return scales: code that makes an image larger step by
+// step may return it at all scales, of which its caller's head takes the last. Results of one size are a stack's.
+int32_t Locals::ScalesHoldUntil(TensorId id) const {
+  TensorId last = id;
+  for (TensorId next = NextScale(id); next.valid(); next = NextScale(next)) last = next;
+  if (last == id || graph_.tensors[last].consumers.empty()) return -1;
+  const Home made = HomeOf(id), read = HomeOf(last);
+  return read.depth < made.depth ? calls_.EndOfFrameAt(graph_.tensors[id].producer.value(), read.depth) : -1;
+}
+
 // y1 = self.conv1(x); y2 = self.conv2(y1): modules that have numbers of their own run in no loop, so each result may
 // have a name of its own, which none of the others takes.
 bool Locals::IsNumbered(int32_t call) const {
@@ -150,6 +182,20 @@ bool Locals::IsPadOfCall(TensorId id, const Home& home) const {
   return call.begin == tensor.producer.value() && call.end == tensor.consumers[0].value();
 }
 
+// normed = self.norm(x); y = self.attention(normed); x = x + y: where the code still needs the norm's operand, its
+// result may have a name of its own.
+bool Locals::IsNormedBeside(TensorId id, const Home& home, const Units& units) const {
+  const int32_t maker = graph_.tensors[id].producer.value();
+  const int32_t call = calls_.UnitCall(maker, home.depth);
+  if (units.empty() || call < 0 || !IsNormCall(calls_.UnitEnd(maker, home.depth), home)) return false;
+  const TensorIds& given = graph_.nodes[NodeId(calls_.span(call).begin)].inputs;
+  if (given.empty() || !given[0].valid()) return false;
+  const NodeIds& readers = graph_.tensors[given[0]].consumers;
+  return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    return reader.value() > units.back() && calls_.FrameOf(reader.value()) == home.frame;
+  });
+}
+
 int32_t Locals::PossibleNameOf(TensorId id, bool lists) const {
   const Tensor& tensor = graph_.tensors[id];
   if (!tensor.producer.valid() || tensor.consumers.empty()) return -1;
@@ -163,6 +209,7 @@ int32_t Locals::PossibleNameOf(TensorId id, bool lists) const {
   // d1 = self.d1(x); d2 = self.d2(d1); u1 = self.u1(d2, d1): code that needs several names may name all.
   if (lists || skip_frames_.contains(home.frame)) return end;
   const Units units = ReadingUnits(id, home);
+  if (IsNormedBeside(id, home, units)) return UntilRebound(id, home);
   const bool by_norm = units.size() == 1 && IsNormCall(units[0], home);
   // out = self.bn1(self.conv1(x)): a norm and what it alone reads take one name.
   if (IsNumbered(call) && !by_norm && !IsNormCall(calls_.span(call).end, home)) return end;

@@ -40,6 +40,9 @@ class Locals {
   // The list of a caller that may hold `id`, which source lines do not tell of: outs.append(x) is no operator. -1:
   // none.
   int32_t CallersListOf(TensorId id) const;
+  // The end of the function that may have a list of an image at all scales, of which `id` is one and the next is made;
+  // -1: it is none. No operator and no line tells.
+  int32_t ScalesHoldUntil(TensorId id) const;
 
  private:
   // The frame in whose code a tensor is a value: the innermost that encloses its maker and all its readers.
@@ -102,6 +105,8 @@ class Locals {
   void FindPossible();
   bool IsNumbered(int32_t call) const;
   bool IsPadOfCall(TensorId id, const Home& home) const;
+  TensorId NextScale(TensorId id) const;
+  bool IsNormedBeside(TensorId id, const Home& home, const Units& units) const;
   bool IsHandedIn(TensorId id, int32_t call, const Home& home) const;
   // local_skips.cc
   bool IsSkip(TensorId id, const Home& home, const Units& units) const;

@@ -61,7 +61,8 @@ IdVector<TensorId, int32_t> ReleaseAfter(const FrameworkGraph& graph, NameRules 
     int32_t possible = reported ? std::max(locals->CallersListOf(id), names->ListMayHoldUntil(id))
                                 : locals->PossibleNameOf(id, rules == NameRules::kWholeCalls);
     if (const std::optional<int32_t> most = names->HeldAtMostUntil(id)) possible = std::min(possible, *most);
-    release[id] = std::max({last, possible, returned});
+    release[id] =
+        std::max({last, possible, returned, WeightsMayBeKeptUntil(graph, calls, id), locals->ScalesHoldUntil(id)});
   }
   for (TensorId id : graph.outputs) release[id] = static_cast<int32_t>(graph.nodes.size());
   return release;

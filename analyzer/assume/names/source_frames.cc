@@ -6,10 +6,12 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/hash/hash.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 
 namespace onnx_mem::names {
 namespace {
@@ -30,6 +32,21 @@ std::optional<std::string> PlainArgument(const SourceLine& line, std::string_vie
   const bool plain = std::all_of(name.begin(), name.end(),
                                  [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; });
   return plain && !name.empty() ? std::optional<std::string>(name) : std::nullopt;
+}
+
+// x = self.decode(x), the line's only call -> "decode"; "" for any other line.
+std::string_view OnlyCallee(std::string_view line) {
+  const size_t open = line.find('(');
+  if (open == std::string_view::npos || line.find('(', open + 1) != std::string_view::npos) return {};
+  const size_t self = line.find("self.");
+  const size_t dot = line.substr(0, open).rfind('.');
+  return self == std::string_view::npos || self > open ? std::string_view() : line.substr(dot + 1, open - dot - 1);
+}
+
+// Whether "enc_dec.decoders.0" has the part `name`.
+bool HasPart(std::string_view path, std::string_view name) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(absl::string_view(path.data(), path.size()), '.');
+  return std::find(parts.begin(), parts.end(), absl::string_view(name.data(), name.size())) != parts.end();
 }
 
 }  // namespace
@@ -171,6 +188,18 @@ bool SourceFrames::Repeats(const SourceFrame& frame, const SourceRun& run, size_
   return true;
 }
 
+// x = self.decode(x), where no module of that name runs: a function of the module's own, in whose body loops may be,
+// but the line around them is done with it.
+bool SourceFrames::CallsOwnFunction(const SourceFrame& frame, const SourceRun& run) const {
+  const Statement& statement = run.line->statement;
+  const std::string_view callee = OnlyCallee(run.line->text);
+  if (!Binds(statement) || !statement.whole || callee.empty()) return false;
+  const std::span<const SourceUnit> units(&frame.units[run.first], run.last - run.first + 1);
+  return std::all_of(units.begin(), units.end(), [&](const SourceUnit& unit) {
+    return unit.call >= 0 && !HasPart(WithoutCallNumber(calls_.span(unit.call).name), callee);
+  });
+}
+
 // As many units as the line has places: one round. More are rounds of a loop if they repeat, the last perhaps without
 // what an exporter took away (one of two activations in a row); else the line calls a function whose body is not shown.
 size_t SourceFrames::UnitsARound(const SourceFrame& frame, const SourceRun& run) const {
@@ -179,6 +208,7 @@ size_t SourceFrames::UnitsARound(const SourceFrame& frame, const SourceRun& run)
   const size_t count = run.last - run.first + 1;
   const auto places = static_cast<size_t>(run.line->statement.places);
   if (count <= places) return count;
+  if (CallsOwnFunction(frame, run)) return 0;
   for (size_t period = 1; period <= places; ++period) {
     if ((count % period == 0 || period == places) && Repeats(frame, run, period)) return period;
   }

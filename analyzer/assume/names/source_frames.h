@@ -59,6 +59,7 @@ class SourceFrames {
   void FindRuns(SourceFrame& frame) const;
   bool IteratesOverTensor(const SourceFrame& frame, const SourceRun& run) const;
   bool Repeats(const SourceFrame& frame, const SourceRun& run, size_t period) const;
+  bool CallsOwnFunction(const SourceFrame& frame, const SourceRun& run) const;
   size_t UnitsARound(const SourceFrame& frame, const SourceRun& run) const;
   size_t Signature(const SourceUnit& unit) const;
 

@@ -15,6 +15,7 @@
 #include "analyzer/assume/regions/grad_regions.h"
 #include "analyzer/assume/regions/own_checkpoints.h"
 #include "analyzer/assume/table/contraction_order.h"
+#include "analyzer/assume/table/kept_tables.h"
 #include "analyzer/assume/table/margins.h"
 #include "analyzer/assume/table/operand_order.h"
 #include "analyzer/lower/draft/source_inplace.h"
@@ -182,6 +183,7 @@ constexpr Alternative kNoCopiesOfTraining[] = {{.lowered = LeaveOutCopies}};
 constexpr Alternative kMergedCalls[] = {{.run = LeaveMergedCalls}};
 constexpr Alternative kOwnCopies[] = {{.towards = Towards::kMore, .bytes = BytesOfOwnCopies}};
 constexpr Alternative kPromoted[] = {{.towards = Towards::kLess, .lowered = PromoteAsRead}};
+constexpr Alternative kKeptTables[] = {{.towards = Towards::kOnlyLess, .lowered = KeepTables}};
 constexpr Alternative kIntoBuffers[] = {{.towards = Towards::kLess, .lowered = WriteIntoBuffers}};
 constexpr Alternative kFusedAttention[] = {{.lowered = MakeAttentionRowsDense}};
 constexpr Alternative kWrittenOut[] = {{.towards = Towards::kLess, .bytes = BytesOfWrittenOut}};
@@ -222,6 +224,7 @@ constexpr Assumption kAssumptions[] = {
     {.fact = "weights of training alone", .training = false, .alternatives = kNoNoise, .open = IsAlwaysOpen},
     {.fact = "casts", .alternatives = kPromoted, .open = IsAlwaysOpen},
     {.fact = "writes into buffers", .training = false, .alternatives = kIntoBuffers, .open = IsAlwaysOpen},
+    {.fact = "tables that are computed once", .alternatives = kKeptTables, .open = IsAlwaysOpen},
     {.fact = "attention kernel", .alternatives = kFusedAttention, .open = IsAttentionOpen},
     {.fact = "detach", .inference = false, .alternatives = kDetached, .open = IsAlwaysOpen},
     {.fact = "no_grad or autocast", .inference = false, .alternatives = kOtherRegions, .open = IsAlwaysOpen},

@@ -17,8 +17,9 @@
 namespace onnx_mem {
 
 // Which way the peak moves when the fact is the other way. kEither is measured alone, and reported beside the
-// diagnostic.
-enum class Towards : uint8_t { kEither, kLess, kMore };
+// diagnostic. kOnlyLess is no alternative where the peak is not lower with it alone, and what others lower holds
+// without it, too.
+enum class Towards : uint8_t { kEither, kLess, kMore, kOnlyLess };
 
 // The fact the other way, by one of four hooks.
 struct Alternative {

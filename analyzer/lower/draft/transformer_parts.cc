@@ -93,12 +93,13 @@ NodeId ResidualSum(const Draft& draft, TensorId id) {
   return NodeId();
 }
 
-// What a product with the values reads, or what a number for each head scales before it.
+// What a product with the values reads, perhaps with batch and heads joined, or what a number for each head scales
+// before it.
 bool WeighsValues(const Draft& draft, TensorId weights) {
-  NodeId reader = draft.OnlyReader(weights);
+  NodeId reader = ReaderAfterViews(draft, weights);
   if (reader.valid() && draft.node(reader).op == "mul") {
     const TensorId scale = OtherOperand(draft.node(reader), weights);
-    if (!scale.valid() || MakerBeforeViews(draft, scale).valid()) return false;
+    if (draft.OnlyReader(weights) != reader || !scale.valid() || MakerBeforeViews(draft, scale).valid()) return false;
     reader = draft.OnlyReader(draft.node(reader).outputs[0]);
   }
   return reader.valid() && (draft.node(reader).op == "matmul" || draft.node(reader).op == "einsum");

@@ -287,7 +287,37 @@ TEST(InferenceBounds, AWrittenBufferMayBeTheSameTensor) {
         .first;
   };
   EXPECT_LE(low("y = ScatterND(queue, at, x)"), -512 * 64 * 8);
-  EXPECT_GT(low("n = Neg(queue) y = ScatterND(n, at, x)"), -512 * 64 * 8) << "a result of the run is no buffer";
+  EXPECT_GT(low("s = ReduceSum <keepdims=1> (x) n = Add(queue, s) y = ScatterND(n, at, x)"), -512 * 64 * 8)
+      << "a result of the run is no buffer";
+}
+
+// a = self.a(x); t = torch.tanh(a); c = self.b(t); r = F.relu(c): with a name for each, and nothing written over, there
+// are four results of one size, of which two are likely.
+TEST(InferenceBounds, AtMostEachValueHasANameAndNoneIsWrittenOver) {
+  constexpr int64_t kResultBytes = 8 * 64 * 64 * 4;
+  EXPECT_GE(BoundsOfInference(R"(g (float[1,1,64,64] x) => (float[1,1,64,64] y)
+      <float[8,1,1,1] wa = ["location": "none"], float[8,8,1,1] wb = ["location": "none"],
+       float[1,8,1,1] wc = ["location": "none"]>
+      { a = Conv(x, wa) t = Tanh(a) c = Conv(t, wb) r = Relu(c) y = Conv(r, wc) })",
+                              "", "")
+                .second,
+            2 * kResultBytes);
+}
+
+// A table of integers, for they are no parameters, that code may compute once.
+TEST(InferenceBounds, ATableOfNumbersMayHaveBeenComputedBefore) {
+  const auto bounds = [](const std::string& nodes) {
+    return BoundsOfInference(absl::StrCat(R"(g (int64[4,64] x) => (int64[4,64] y)
+        <int64[512,64] numbers = ["location": "none"], int64[1] rows = {4}, int64[1] from = {0}> { )",
+                                          nodes, " }"),
+                             "", "");
+  };
+  constexpr int64_t kTableBytes = 512 * 64 * 8;
+  const std::string made = "a = Neg(numbers) b = Abs(a) t = Slice(b, from, rows) y = Add(x, t)";
+  EXPECT_LE(bounds(made).first, -kTableBytes);
+  EXPECT_GT(bounds("s = ReduceSum <keepdims=1> (x) a = Add(numbers, s) t = Slice(a, from, rows) y = Add(x, t)").first,
+            -kTableBytes)
+      << "made of the input";
 }
 
 // Nothing bounds what was not counted: the high end is four times the peak.

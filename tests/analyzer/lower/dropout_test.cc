@@ -360,11 +360,13 @@ TEST(Dropout, KernelsOfADynamicConvolutionAreNoAttentionWeights) {
             std::string::npos);
 }
 
-// Their product with the values may be an einsum, and each head's may be scaled first.
+// Their product with the values may be an einsum, each head's may be scaled first, or batch and heads be joined.
 TEST(Dropout, AttentionWeightsAreKnownByWhatTheyWeigh) {
   constexpr std::string_view kAttention = R"(
     input s float32 2x4x8x8
     input v float32 2x4x8x3
+    input w float32 8x8x3
+    const joined int64 3 = 8 8 8
     weight scale float32 1x4x1x1
     /Softmax = Softmax(s) -> p float32 2x4x8x8 {axis: -1}
     )";
@@ -372,7 +374,8 @@ TEST(Dropout, AttentionWeightsAreKnownByWhatTheyWeigh) {
   run.dropout = 0.1;
   for (const std::string_view rest :
        {"/E = Einsum(p, v) -> y float32 2x4x8x3 {equation: \"bhij,bhjd->bhid\"}",
-        "/M = Mul(p, scale) -> m float32 2x4x8x8\n/E = MatMul(m, v) -> y float32 2x4x8x3"}) {
+        "/M = Mul(p, scale) -> m float32 2x4x8x8\n/E = MatMul(m, v) -> y float32 2x4x8x3",
+        "/R = Reshape(p, joined) -> r float32 8x8x8\n/E = MatMul(r, w) -> y float32 8x8x3"}) {
     const std::string text = std::string(kAttention).append(rest).append("\noutput y\n");
     EXPECT_NE(LowerText(text, run).find("dropout(p)"), std::string::npos) << LowerText(text, run);
   }

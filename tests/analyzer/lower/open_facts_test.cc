@@ -8,6 +8,8 @@
 #include "analyzer/assume/choices/copies.h"
 #include "analyzer/assume/choices/loose_parameters.h"
 #include "analyzer/assume/choices/written_out.h"
+#include "analyzer/assume/table/kept_tables.h"
+#include "analyzer/graph/shape.h"
 #include "tests/analyzer/lower/graph_text.h"
 
 namespace onnx_mem {
@@ -223,6 +225,41 @@ TEST(OpenFacts, AFusedKernelThatTheUserNamesRuns) {
   EXPECT_EQ(DumpLowered(lowered, "kernel made_dense"),
             "permute(qd) -> q\nsdpa(q, k, v) -> y kernel=efficient made_dense=1\n");
   EXPECT_FALSE(MakeAttentionRowsDense(lowered)) << "nothing is open";
+}
+
+// self.pe, which its module computes in the first run and keeps: sin(positions * frequencies), and 1 + x of the input.
+constexpr char kTable[] = R"(
+    input x float32 2x64
+    const positions float32 64x1
+    const frequencies float32 1x8
+    const which int64 2
+    /Mul = Mul(positions, frequencies) -> angles float32 64x8
+    /Sin = MAKER(angles) -> pe float32 64x8
+    /Gather = Gather(pe, which) -> rows float32 2x8
+    /MatMul = MatMul(x, pe) -> m float32 2x8
+    /Add = Add(m, rows) -> y float32 2x8
+    output y
+)";
+
+int64_t BufferBytes(const Lowered& lowered) {
+  int64_t bytes = 0;
+  for (TensorId id(0); lowered.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
+    const Tensor& tensor = lowered.graph.tensors[id];
+    if (lowered.kinds[id] == TensorKind::kBuffer && !tensor.producer.valid())
+      bytes += NumBytes(tensor.shape, tensor.dtype).value_or(0);
+  }
+  return bytes;
+}
+
+TEST(OpenFacts, TablesOfNumbersMayBeKeptFromTheFirstRun) {
+  Lowered lowered = LoweredOf(absl::StrReplaceAll(kTable, {{"MAKER", "Sin"}}));
+  ASSERT_TRUE(KeepTables(lowered));
+  EXPECT_EQ(BufferBytes(lowered), (64 * 8 + 2 * 8) * 4) << "the table and its rows, not what they are made of";
+  const std::string text = DumpLowered(lowered);
+  EXPECT_TRUE(Has(text, "identity(pe) -> pe")) << text;
+  EXPECT_TRUE(Has(text, "add(m, rows)")) << text;
+  Lowered drawn = LoweredOf(absl::StrReplaceAll(kTable, {{"MAKER", "RandomNormalLike"}}));
+  EXPECT_FALSE(KeepTables(drawn)) << "what is drawn at random is no table";
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_replace.h"
+#include "analyzer/prepare/source.h"
 #include "tests/analyzer/lower/graph_text.h"
 
 namespace onnx_mem {
@@ -166,6 +168,58 @@ TEST(Scopes, PythonListsOfStrings) {
   EXPECT_TRUE(ParsePythonList("[]").empty());
   EXPECT_EQ(ParsePythonList("['open").size(), 0u);
   EXPECT_EQ(ParsePythonList("['a', 'open]").size(), 2u);
+}
+
+// y = snake(x, self.alpha), a function that torch.jit.script compiled: its operators have no scope of their own.
+constexpr std::string_view kScripted = R"(
+    input x float32 2x4x8
+    weight b.0.alpha float32 1x4x1
+    weight b.1.weight float32 4x4x1
+    weight b.2.alpha float32 1x4x1
+    Mul_1 = Mul(b.0.alpha, x) -> a float32 2x4x8
+    Sin_2 = Sin(a) -> s float32 2x4x8
+    Add_3 = Add(x, s) -> c float32 2x4x8
+    /b/b.1/Conv = Conv(c, b.1.weight) -> d float32 2x4x8
+    Mul_4 = Mul(b.SECOND.alpha, d) -> e float32 2x4x8
+    Sin_5 = Sin(e) -> y float32 2x4x8
+    output y
+)";
+
+std::vector<CallScope> ScriptedScopes(absl::string_view second) {
+  const Graph graph =
+      ParseGraph(absl::StrReplaceAll(absl::string_view(kScripted.data(), kScripted.size()), {{"SECOND", second}}));
+  const Source source = SourceOf(graph);
+  return {source.scopes.begin(), source.scopes.end()};
+}
+
+Strings ModulesOf(const std::vector<CallScope>& scopes) {
+  Strings modules;
+  for (const CallScope& scope : scopes) modules.push_back(scope.module);
+  return modules;
+}
+
+TEST(Scopes, AScriptedFunctionRunsInTheModuleWhoseParametersItReads) {
+  const std::vector<CallScope> scopes = ScriptedScopes("2");
+  EXPECT_EQ(ModulesOf(scopes), (Strings{"b.0", "b.0", "b.0", "b.1", "b.2", "b.2"}));
+  EXPECT_EQ(scopes[0].calls, (Strings{"b", "b.0"})) << "b has a call, by the convolution";
+}
+
+TEST(Scopes, InAFileWithMetadataNodesWithoutScopesAreAnOptimizers) {
+  const Graph graph = ParseGraph(R"(
+    input x float32 2x4
+    weight a.weight float32 8x4
+    /a/Relu = Relu(x) -> r float32 2x4
+    @ pkg.torch.onnx.name_scopes ['', 'a', 'relu']
+    Slice_1 = Abs(a.weight) -> w float32 8x4
+    /a/MatMul = MatMul(w, r) -> y float32 8x2
+    @ pkg.torch.onnx.name_scopes ['', 'a', 'linear']
+    output y
+  )");
+  EXPECT_EQ(SourceOf(graph).scopes[NodeId(1)].module, "");
+}
+
+TEST(Scopes, AScriptedFunctionOfAModuleThatIsCalledAgainIsNotPlaced) {
+  EXPECT_EQ(ModulesOf(ScriptedScopes("0")), (Strings{"", "", "", "b.1", "", ""}));
 }
 
 }  // namespace

@@ -63,5 +63,32 @@ TEST(TracedMask, AWindowWithinTheSequenceIsThereInEveryRun) {
   EXPECT_TRUE(Has(windowed("far"), "sdpa(q, k, v) -> y [attn] causal=1")) << windowed("far");
 }
 
+// attention_mask = create_bidirectional_mask(...); scores = scores / 4 + attention_mask; p = softmax(scores), written
+// out and handed on, so no kernel takes it.
+std::string WrittenOutUnder(const std::string& function) {
+  constexpr char kText[] = R"(
+    input s float32 2x4x16x16
+    weight rows float32 1x1x16x16
+    const one bool scalar = 1
+    const zero float32 scalar = 0
+    const low float32 scalar = -10000
+    /Cast = Cast(rows) -> shown bool 1x1x16x16 {to: 9}
+    /And = And(one, shown) -> mask bool 1x1x16x16
+    @ pkg.torch.onnx.stack_trace File "net.py", line 9, in forward\n    attention_mask = FUNCTION(
+    /Where = Where(mask, zero, low) -> bias float32 1x1x16x16
+    /attn/Add = Add(s, bias) -> masked float32 2x4x16x16
+    /attn/Softmax = Softmax(masked) -> y float32 2x4x16x16
+    output y
+  )";
+  return LowerText(absl::StrReplaceAll(kText, {{"FUNCTION", function}}));
+}
+
+TEST(TracedMask, AMaskThatHidesNothingIsNotAddedWhereTheAttentionIsWrittenOut) {
+  const std::string text = WrittenOutUnder("create_bidirectional_mask");
+  EXPECT_TRUE(Has(text, "softmax(s) -> y")) << text;
+  EXPECT_FALSE(Has(text, "where(")) << "nothing reads it: " << text;
+  EXPECT_TRUE(Has(WrittenOutUnder("create_causal_mask"), "add(s, bias)")) << "such code never leaves out a causal one";
+}
+
 }  // namespace
 }  // namespace onnx_mem

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "tests/analyzer/assume/names/lowered_program.h"
 
 namespace onnx_mem::names {
@@ -17,9 +18,9 @@ struct Attention {
 };
 
 // One layer: attention in a module of its own, then a feed-forward layer. softmax(q k^T * scale) v.
-Attention RunLayer(LoweredProgram& p, bool scale_after_product, std::string dropout) {
-  const TensorId q = p.Run("linear", {p.input()}, "layers.0 > layers.0.attn > layers.0.attn.q");
-  const std::string attn = "layers.0 > layers.0.attn";
+Attention RunLayer(LoweredProgram& p, bool scale_after_product, std::string dropout, int number = 0) {
+  const std::string layer = absl::StrCat("layers.", number), attn = absl::StrCat(layer, " > ", layer, ".attn");
+  const TensorId q = p.Run("linear", {p.input()}, absl::StrCat(attn, " > ", layer, ".attn.q"));
   const TensorId scaled = scale_after_product ? q : p.Run("mul_scalar", {q}, attn);
   TensorId scores = p.Run("bmm", {scaled, q}, attn);
   if (scale_after_product) scores = p.Run("mul_scalar", {scores}, attn);
@@ -28,8 +29,8 @@ Attention RunLayer(LoweredProgram& p, bool scale_after_product, std::string drop
   if (!dropout.empty()) p.Say(result.weights, "dropout", dropout);
   const TensorId mixed = p.Run("bmm", {result.weights, q}, attn);
   result.product = p.last();
-  const TensorId wide = p.Run("linear", {mixed}, "layers.0 > layers.0.up");
-  p.Run("gelu", {wide}, "layers.0 > layers.0.act");
+  const TensorId wide = p.Run("linear", {mixed}, absl::StrCat(layer, " > ", layer, ".up"));
+  p.Run("gelu", {wide}, absl::StrCat(layer, " > ", layer, ".act"));
   result.layer_end = p.last();
   return result;
 }
@@ -61,6 +62,19 @@ TEST(KeptResults, WhereSourceLinesTellNamesWeightsMayBeHandedBackButAreNotLikely
   p.OnLines(attention.weights, {"x = self.layers(x)"});
   EXPECT_LT(p.Release(attention.weights).first, attention.layer_end);
   EXPECT_GE(p.ReleaseAtMost(attention.weights), attention.layer_end);
+}
+
+// for layer in self.layers: outputs = layer(x); x = outputs[0]
+TEST(KeptResults, WhatALayerHandsBackMayBeTheCallersUntilTheNextLayerReturns) {
+  for (const std::string dropout : {"function", "module"}) {
+    LoweredProgram p;
+    const Attention first = RunLayer(p, /*scale_after_product=*/true, dropout, 0);
+    const Attention second = RunLayer(p, /*scale_after_product=*/true, dropout, 1);
+    p.Run("linear", {p.input()}, "head");
+    EXPECT_EQ(p.ReleaseAtMost(first.weights), second.layer_end);
+    EXPECT_EQ(p.ReleaseAtMost(second.weights), p.last()) << "no layer takes the name again";
+    EXPECT_EQ(p.Release(first.weights).first, dropout == "module" ? first.product : first.layer_end);
+  }
 }
 
 TEST(KeptResults, TheNextAttentionTakesOverTheName) {  // x, _ = self.attn(x); x, _ = self.cross(x); x = self.up(x)

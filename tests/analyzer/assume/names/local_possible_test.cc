@@ -69,6 +69,35 @@ TEST(PossibleNames, ANumberedNormAndWhatItReadsTakeOneName) {
   EXPECT_TRUE(release("tanh", "act"));
 }
 
+// n = self.norm(x); y = self.attn(n); x = x + y: n is a name of its own, as x is still needed. Where nothing needs it
+// any more, x = self.attn(self.norm(x)) has none.
+TEST(PossibleNames, WhatANormMakesBesideItsOperandMayHaveAName) {
+  for (const bool is_residual : {true, false}) {
+    LoweredProgram p;
+    const TensorId x = p.Run("conv", {p.input()}, "m.embed");         // 0
+    const TensorId n = p.Run("layer_norm", {x}, "m.norm");            // 1
+    const TensorId y = p.Run("linear", {n}, "m.attn > m.attn.proj");  // 2
+    p.Run("add", {is_residual ? x : y, y});                           // 3
+    p.Run("cos", {p.input()});                                        // 4
+    EXPECT_EQ(p.ReleaseAtMost(n), is_residual ? 4 : 2);
+  }
+}
+
+// for layer in self.up: x = layer(x); scales.append(x); return scales, whose last the head takes
+TEST(PossibleNames, ADecoderMayReturnAnImageAtAllScales) {
+  for (const bool is_larger : {true, false}) {
+    LoweredProgram p;
+    TensorIds scales = {p.input()};
+    for (const int64_t scale : {1, 2, 4}) {
+      const std::string layer = absl::StrCat("decoder > decoder.up.", scales.size());
+      scales.push_back(p.Run("conv", {scales.back()}, layer, {2, is_larger ? 4 * scale : 4}));
+    }
+    p.Run("conv", {scales.back()}, "head > head.a");
+    p.Run("conv", {p.input()}, "head > head.b");  // 4
+    EXPECT_EQ(p.ReleaseAtMost(scales[1]), is_larger ? 4 : 1);
+  }
+}
+
 // total = self.skip(a); total = total + self.skip(b); ...: a sum, not a list.
 TEST(PossibleNames, WhatALoopAddsUpIsNoList) {
   LoweredProgram p;

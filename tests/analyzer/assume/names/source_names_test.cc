@@ -137,6 +137,20 @@ TEST(SourceNames, LinesThatDoNotTell) {
   EXPECT_EQ(p.HeldUntil(f), std::nullopt) << "no line at all";
 }
 
+// x = self.decode(x), a function of the module's own that loops over decoders: its caller's x is held until it returns.
+// The same line where a module of that name runs is that module's, round by round.
+TEST(SourceNames, AFunctionOfTheModulesOwnIsNoLoopOfItsCaller) {
+  for (const bool is_module : {false, true}) {
+    const std::string line = is_module ? "x = self.decoders(x)" : "x = self.decode(x)";
+    TracedCode p;
+    const TensorId a = p.Call("encoder", {p.input()}, "x = self.encoder(image)");  // 0
+    const TensorId b = p.Call("decoders.0", {a}, line);                            // 1
+    const TensorId c = p.Call("decoders.1", {b}, line);                            // 2
+    p.Call("head", {c}, "return self.head(x)");                                    // 3
+    EXPECT_EQ(p.HeldUntil(a), is_module ? 1 : 2);
+  }
+}
+
 // One module called several times in a row: the file does not say where a call ends, and its names with it.
 TEST(SourceNames, CallsThatAreNotDistinguished) {
   TracedCode p;
