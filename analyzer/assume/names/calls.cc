@@ -67,9 +67,13 @@ Calls::Calls(const FrameworkGraph& graph) {
   std::vector<std::string> open_path;
   const std::vector<std::string>* before = nullptr;  // of the last node with a path, as the graph has it
   for (int32_t i = 0; i < static_cast<int32_t>(graph.nodes.size()); ++i) {
-    const std::vector<std::string>& calls = graph.nodes[NodeId(i)].calls;
+    const FrameworkNode& node = graph.nodes[NodeId(i)];
+    const std::vector<std::string>& calls = node.calls;
     if (calls.empty()) {
       of_node_.emplace_back();
+      if (node.source_trace == nullptr) continue;
+      open.clear();
+      before = nullptr;
       continue;
     }
     if (before != nullptr && calls == *before) {  // as most: nodes of one call follow each other
@@ -90,7 +94,7 @@ Calls::Calls(const FrameworkGraph& graph) {
     open_path = std::move(path);
     of_node_.push_back(open);
   }
-  // A node that an optimizer put in says no path; it runs inside the calls that go on around it.
+  // A node that an optimizer put in has no path; it runs inside the calls that go on around it.
   for (size_t i = 1; i < of_node_.size(); ++i) {
     if (!graph.nodes[NodeId(static_cast<int32_t>(i))].calls.empty()) continue;
     for (int32_t call : of_node_[i - 1]) {

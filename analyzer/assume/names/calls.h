@@ -31,8 +31,8 @@ struct CallSpan {
 class Calls {
  public:
   // Nodes in order: a call continues while its name stays at the same depth of the nodes' paths. A node without a path
-  // (an operator of the outermost forward, or one that an optimizer put in) ends no call, and belongs to those that go
-  // on after it.
+  // that has source lines is one of the outermost forward. Without lines it may be one that an optimizer put in: it
+  // ends no call, and belongs to those that go on after it.
   explicit Calls(const FrameworkGraph& graph);
 
   // The calls that enclose `node`, outermost first. Empty for -1, what was there before all nodes, and past the last.

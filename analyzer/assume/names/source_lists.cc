@@ -107,24 +107,55 @@ SourceNames::CallAndCaller SourceNames::CallOf(TensorId id) const {
   return {.call = around[depth - 1], .caller = frames_.Find(depth == 1 ? -1 : around[depth - 2])};
 }
 
-// What is returned is the caller's, who may keep it until the same line has called again, or to the end.
+// The end of the next call on the line on which `node` runs, which takes the names that it gives; of the frame, where
+// there is none.
+int32_t SourceNames::UntilCalledAgain(const SourceFrame& caller, int32_t node) const {
+  const SourceUnit& call = UnitOf(caller, node);
+  const auto again = std::find_if(caller.units.begin(), caller.units.end(), [&](const SourceUnit& unit) {
+    return unit.begin > call.end && unit.call >= 0 && unit.line != nullptr && unit.line == call.line;
+  });
+  return again == caller.units.end() ? caller.end : again->end;
+}
+
+// What is returned is the caller's, who may keep it.
 int32_t SourceNames::ReturnedMayHoldUntil(TensorId id) const {
   const std::optional<Maker> known = MakerOf(id);
   if (!known || !IsReturned(*known->frame, known->run, id)) return -1;
   const SourceFrame* caller = CallOf(id).caller;
-  if (caller == nullptr) return -1;
-  const SourceUnit& call = UnitOf(*caller, known->frame->end);
-  const auto again = std::find_if(caller->units.begin(), caller->units.end(), [&](const SourceUnit& unit) {
-    return unit.begin > call.end && unit.call >= 0 && unit.line != nullptr && unit.line == call.line;
-  });
-  return again == caller->units.end() ? caller->end : again->end;
+  return caller == nullptr ? -1 : UntilCalledAgain(*caller, known->frame->end);
+}
+
+// z, info = self.encode(x): whether the line names more than operators read of what the call returns. The rest may be a
+// list or a dictionary.
+bool SourceNames::ReturnsMore(int32_t call, const SourceFrame& caller) const {
+  const CallSpan& span = calls_.span(call);
+  const SourceLine* line = UnitOf(caller, span.begin).line;
+  if (line == nullptr || line->statement.kind != StatementKind::kAssign || !line->statement.whole) return false;
+  const size_t names = line->statement.targets.size();
+  return names > 1 && CountResults(span.begin, span.end) < names;
+}
+
+// x = self.first(x); xs += [x]; for layer in self.layers: x = layer(x); xs += [x]: a value of a loop, or one of the
+// same name beside it.
+bool SourceNames::HasNameOfLoop(const SourceFrame& frame, size_t maker) const {
+  const Statement& made = frame.runs[maker].line->statement;
+  if (!Binds(made) || made.targets.size() != 1) return false;
+  for (size_t run = 0; run < frame.runs.size(); ++run) {
+    const SourceLine* line = frame.runs[run].line;
+    if (line != nullptr && Binds(line->statement) && line->statement.targets == made.targets && IsOfLoop(frame, run))
+      return true;
+  }
+  return false;
 }
 
 int32_t SourceNames::ReturnedListMayHoldUntil(TensorId id) const {
   const std::optional<Maker> known = MakerOf(id);
-  if (!known || !IsOfLoop(*known->frame, known->run)) return -1;
+  if (!known) return -1;
   const auto [call, caller] = CallOf(id);
-  return caller != nullptr && HandsOutList(call, *caller) ? known->frame->end : -1;
+  if (caller == nullptr) return -1;
+  if (ReturnsMore(call, *caller) && HasNameOfLoop(*known->frame, known->run))
+    return UntilCalledAgain(*caller, known->frame->end);
+  return IsOfLoop(*known->frame, known->run) && HandsOutList(call, *caller) ? known->frame->end : -1;
 }
 
 }  // namespace onnx_mem::names

@@ -114,8 +114,9 @@ std::optional<int32_t> SourceNames::EndOfName(const SourceFrame& frame, const Na
         line != nullptr && line->statement.kind == StatementKind::kUnknown && Contains(line->statement.targets, name);
     if (may_bind) return std::nullopt;
   }
-  // Where the first line runs again, another call may have begun: the names of this one are gone then.
-  for (size_t run = after + 1; run < rebound.value_or(frame.runs.size()); ++run) {
+  // Where the first line runs again, another call may have begun: the names of this one are gone then. The model's own
+  // forward is called once.
+  for (size_t run = after + 1; &frame != frames_.Find(-1) && run < rebound.value_or(frame.runs.size()); ++run) {
     if (frame.runs[run].line != nullptr && frame.runs[run].line == frame.runs[0].line) return std::nullopt;
   }
   if (!rebound) return frame.end;

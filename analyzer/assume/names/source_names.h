@@ -36,7 +36,8 @@ class SourceNames {
   // The node after which a list that holds `id` is freed at the latest, where a loop over that list reads it; -1: no
   // line reads it so.
   int32_t ListMayHoldUntil(TensorId id) const;
-  // The same for the results of a loop of which the caller reads the last of a list: self.encoder(x).all_outputs[-1].
+  // The same for the results of a loop of which the caller reads the last of a list: self.encoder(x).all_outputs[-1],
+  // or of which it may get a list beside another value: x, hidden = self.encoder(x).
   int32_t ReturnedListMayHoldUntil(TensorId id) const;
   // The node after which the caller has let it go at the latest, where the function returns it beside others.
   int32_t ReturnedMayHoldUntil(TensorId id) const;
@@ -64,6 +65,9 @@ class SourceNames {
   CallAndCaller CallOf(TensorId id) const;
   bool IsReturned(const SourceFrame& frame, size_t maker, TensorId id) const;
   bool HandsOutList(int32_t call, const SourceFrame& caller) const;
+  bool ReturnsMore(int32_t call, const SourceFrame& caller) const;
+  bool HasNameOfLoop(const SourceFrame& frame, size_t maker) const;
+  int32_t UntilCalledAgain(const SourceFrame& caller, int32_t node) const;
   const SourceUnit& UnitOf(const SourceFrame& frame, int32_t node) const;
   size_t RunOf(const SourceFrame& frame, int32_t node) const { return UnitOf(frame, node).run; }
   std::vector<size_t> ReadingRuns(const SourceFrame& frame, TensorId id) const;

@@ -8,10 +8,11 @@
 // in an inference names alone do. What a file does not list comes on top of the rows: of a file that lacks listed
 // parameters what they led to is trained too, as they are; a file that lists nothing tells of no tensor that it lacks.
 //
-// Data: training steps of nine sets of testdata/blind that are open (on which rules were made too), 2,279 cases, are
-// held in 96.8 % at a median width of 10.0 % with -1 to +6 %. Inferences were held in 94.9, 88.7, 92.1 and 82.3 % of
-// four sets when these were scored, 556 cases, before any rule was made on them. Of the 57 that were not, 7 have no
-// figure, 28 were at most 7 % above the range or 1.2 % below it, and 22 farther, each model for a cause of its own.
+// Data: five sets of testdata/blind as they were when scored, before any rule was made on them. Training steps were held
+// in 87.7, 95.4, 96.7, 96.0 and 91.2 % of the cases, with -1 to +6 % in the last two: of the 33 of these that were not,
+// 9 are held with -2 to +7 %. Inferences were held in 94.9, 88.7, 92.1 and 82.3 % of four sets, 556 cases, with 1 to 6 %:
+// of the 57 that were not, 7 have no figure, 28 were at most 7 % above the range or 1.2 % below it, and 22 farther, each
+// model for a cause of its own. With -3 to +10 %, 90.8 % of the fifth set's were.
 #ifndef ONNX_MEM_ANALYZER_ASSUME_TABLE_MARGINS_H_
 #define ONNX_MEM_ANALYZER_ASSUME_TABLE_MARGINS_H_
 
@@ -29,7 +30,7 @@ struct Margin {
 
 // How far the range reaches at least, whatever the rows leave open.
 constexpr Margin LeastReach(bool training) {
-  return training ? Margin{.less_percent = 1, .more_percent = 6} : Margin{.less_percent = 3, .more_percent = 10};
+  return training ? Margin{.less_percent = 2, .more_percent = 7} : Margin{.less_percent = 3, .more_percent = 10};
 }
 
 // What a file tells of the module's tensors: it has all parameters that it lists (dynamo's), it lists parameters that

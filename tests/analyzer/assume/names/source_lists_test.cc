@@ -94,5 +94,26 @@ TEST(SourceNames, WhatIsReturnedBesideAnotherIsTheCallers) {
   EXPECT_EQ(SourceNames(one.graph(), of_one).ReturnedMayHoldUntil(h), -1) << "an operator uses it up";
 }
 
+// z, info = self.encode(x): xs = [x]; x = self.first(x); xs += [x]; for layer in self.layers: x = layer(x); xs += [x]
+TEST(SourceNames, WhatTheCallerNamesAndNothingReadsMayBeAListOfALoop) {
+  const auto held = [](const std::string& caller) {
+    TracedCode p;
+    const auto run = [&](const std::string& module, TensorId x, const std::string& line) {
+      const TensorId id = p.Run("conv", {x}, "encoder > encoder." + module);
+      p.OnLines(id, {caller, line, "return F.conv2d("});
+      return id;
+    };
+    const TensorId first = run("first", p.input(), "x = self.first(x)");  // 0
+    TensorId x = first;
+    for (const char* layer : {"layers.0", "layers.1"}) x = run(layer, x, "x = layer(x)");  // 1, 2
+    x = run("last", x, "y = self.last(x)");                                                // 3
+    p.Call("head", {x}, "return self.head(z)");                                            // 4
+    const Calls calls(p.graph());
+    return SourceNames(p.graph(), calls).ReturnedListMayHoldUntil(first);
+  };
+  EXPECT_EQ(held("z, info = self.encoder(x)"), 4) << "to the end";
+  EXPECT_EQ(held("z = self.encoder(x)"), -1);
+}
+
 }  // namespace
 }  // namespace onnx_mem::names

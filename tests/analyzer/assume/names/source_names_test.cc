@@ -152,6 +152,21 @@ TEST(SourceNames, AFunctionOfTheModulesOwnIsNoLoopOfItsCaller) {
 }
 
 // One module called several times in a row: the file does not say where a call ends, and its names with it.
+// for turn in self.turns: y = self.net(turn(x)); total = total + y: the model's own forward runs once.
+TEST(SourceNames, ALoopOfTheModelsOwnForwardHoldsARoundsNames) {
+  TracedCode p;
+  const auto round = [&](int) {
+    const TensorId turned = p.Op("flip", {p.input()}, "t = turn(x)");
+    const TensorId y = p.Call("net", {turned}, "y = self.net(t)");
+    return std::pair(y, p.Op("flip", {y}, "total = total + back(y)"));
+  };
+  const auto [y, total] = round(0);  // 0 to 2
+  round(1);                          // 3 to 5
+  EXPECT_EQ(p.HeldUntil(y), 4) << "the next round's call gives the name to another";
+  const Calls calls(p.graph());
+  EXPECT_EQ(calls.spans().size(), 2) << "an operator of the model's own code ends a call";
+}
+
 TEST(SourceNames, CallsThatAreNotDistinguished) {
   TracedCode p;
   TensorId x = p.Run("conv", {p.input()}, "stem");
