@@ -50,7 +50,7 @@ bool HasBufferName(std::string_view name);
 // Nothing but sines and cosines is made of the tensor: frequencies, a buffer whatever its name.
 bool MakesOnlySines(const Graph& graph, TensorId id, int depth = 0);
 
-// The tensor is only compared: it gets no gradient, so nothing trains it.
+// The tensor is only compared, or made one of integers: it gets no gradient, so nothing trains it.
 bool IsOnlyCompared(const Graph& graph, TensorId id, int depth = 0);
 
 }  // namespace onnx_mem

@@ -40,7 +40,7 @@ bool IsOnlyCompared(const Graph& graph, TensorId id, int depth) {
            if (node.op == "Shape" || std::find(kComparisons.begin(), kComparisons.end(), node.op) != kComparisons.end())
              return true;
            if (node.outputs.empty() || !node.outputs[0].valid()) return false;
-           if (node.op == "Cast" && graph.tensors[node.outputs[0]].dtype == DType::kBool) return true;
+           if (node.op == "Cast" && !IsFloating(graph.tensors[node.outputs[0]].dtype)) return true;
            return std::find(kTowardsComparison.begin(), kTowardsComparison.end(), node.op) !=
                       kTowardsComparison.end() &&
                   node.inputs[0] == id && IsOnlyCompared(graph, node.outputs[0], depth + 1);

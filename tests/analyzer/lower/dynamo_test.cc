@@ -176,6 +176,18 @@ TEST(Dynamo, AMaskedFillFillsTheScores) {
   EXPECT_NE(text.find("buffer attn.bias\n"), std::string::npos) << text;
 }
 
+// An index that was computed in floating point, by a call whose name a module may have.
+TEST(Dynamo, WhatIsMadeIntegersIsNoParameter) {
+  const std::string text = LowerText(R"(
+    input x float32 4x8
+    weight conv1d_1 float32 8
+    node_cast = Cast(conv1d_1) -> idx int64 8
+    node_gather = Gather(x, idx) -> y float32 4x8 {axis: 1}
+    output y
+  )");
+  EXPECT_NE(text.find("buffer conv1d_1\n"), std::string::npos) << text;
+}
+
 // Frequencies of a sinusoidal position encoding: a vector, and no parameter.
 TEST(Dynamo, APowerIsNoParameter) {
   const std::string text = LowerText(R"(
