@@ -94,7 +94,11 @@ Calls::Calls(const FrameworkGraph& graph) {
     open_path = std::move(path);
     of_node_.push_back(open);
   }
-  // A node that an optimizer put in has no path; it runs inside the calls that go on around it.
+  PlaceInserted(graph);
+}
+
+// A node that an optimizer put in has no path; it runs inside the calls that go on around it.
+void Calls::PlaceInserted(const FrameworkGraph& graph) {
   for (size_t i = 1; i < of_node_.size(); ++i) {
     if (!graph.nodes[NodeId(static_cast<int32_t>(i))].calls.empty()) continue;
     for (int32_t call : of_node_[i - 1]) {

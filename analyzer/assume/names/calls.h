@@ -60,6 +60,8 @@ class Calls {
   int32_t EndOfFrameAt(int32_t node, size_t depth) const;
 
  private:
+  void PlaceInserted(const FrameworkGraph& graph);
+
   using Around = absl::InlinedVector<int32_t, 4>;  // the calls, outermost first
 
   std::vector<CallSpan> spans_;

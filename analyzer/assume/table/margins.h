@@ -8,11 +8,11 @@
 // in an inference names alone do. What a file does not list comes on top of the rows: of a file that lacks listed
 // parameters what they led to is trained too, as they are; a file that lists nothing tells of no tensor that it lacks.
 //
-// Data: five sets of testdata/blind as they were when scored, before any rule was made on them. Training steps were held
-// in 87.7, 95.4, 96.7, 96.0 and 91.2 % of the cases, in the last two with -1 to +6 %; with -2 to +7 %, 94.6 % of the
-// last one's were, at a median width of 10.3 %. Inferences were held in 94.9, 88.7, 92.1 and 82.3 % of four sets, 556 cases, with 1 to 6 %:
-// of the 57 that were not, 7 have no figure, 28 were at most 7 % above the range or 1.2 % below it, and 22 farther, each
-// model for a cause of its own. With -3 to +10 %, 90.8 % of the fifth set's were.
+// Data: five sets of testdata/blind as they were when scored, before any rule was made on them. Training steps were
+// held in 87.7, 95.4, 96.7, 96.0 and 91.2 % of the cases, in the last two with -1 to +6 %; with -2 to +7 %, 94.6 % of
+// the last one's were, at a median width of 10.3 %. Inferences were held in 94.9, 88.7, 92.1 and 82.3 % of four sets,
+// 556 cases, with 1 to 6 %: of the 57 that were not, 7 have no figure, 28 were at most 7 % above the range or 1.2 %
+// below it, and 22 farther, each model for a cause of its own. With -3 to +10 %, 90.8 % of the fifth set's were.
 #ifndef ONNX_MEM_ANALYZER_ASSUME_TABLE_MARGINS_H_
 #define ONNX_MEM_ANALYZER_ASSUME_TABLE_MARGINS_H_
 
