@@ -26,7 +26,8 @@ TEST(ContractionOrder, IsTheCheapest) {
             (Pairs{2, 3, 0, 2, 0, 1}));
   EXPECT_EQ(OrderOf("ab,bc,cd->ad", {{'a', 2}, {'b', 50}, {'c', 3}, {'d', 40}}), (Pairs{0, 1, 0, 1}));
   EXPECT_EQ(OrderOf("ab,bc,cd->ad", {{'a', 20}, {'b', 5}, {'c', 30}, {'d', 4}}), (Pairs{1, 2, 0, 1}));
-  EXPECT_EQ(OrderOf("ab,bc,cd,de->ae", {{'a', 20}, {'b', 5}, {'c', 30}, {'d', 4}, {'e', 50}}), (Pairs{1, 2, 0, 2, 0, 1}));
+  EXPECT_EQ(OrderOf("ab,bc,cd,de->ae", {{'a', 20}, {'b', 5}, {'c', 30}, {'d', 4}, {'e', 50}}),
+            (Pairs{1, 2, 0, 2, 0, 1}));
 }
 
 }  // namespace
