@@ -30,7 +30,7 @@ from .._fake.tensors import (
     Given,
     batch_of,
     fake_cuda,
-    holds_masks,
+    holds_constants,
     keeps_nothing,
     refuse_what_is_not_plain,
     replace_kept,
@@ -112,7 +112,7 @@ def record(model: Module | None = None, args: object = (), *rest: object,
             return _with_a_device(model, args, kwargs, runs, modes, precisions)
         return _first_that_fits(of_grid, _grids(dims.length) if dims is not None else ())
     with chance.left_as_they_were(), _older_objects_aside(), compiled_calls() as compiled:
-        (made, why), given = first_given(recorded, holds_masks(model))
+        (made, why), given = first_given(recorded, holds_constants(model))
     if given.values:
         notes.append(SAID_OF_VALUES)
     if compiled and not notes:
