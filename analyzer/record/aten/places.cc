@@ -60,6 +60,12 @@ static void WithAxis(AtenCall& c, size_t place, int64_t fallback) {
 void FirstAxis(AtenCall& c) { WithAxis(c, 1, 0); }
 void LastAxis(AtenCall& c) { WithAxis(c, 1, -1); }
 void SecondPlaceAxis(AtenCall& c) { WithAxis(c, 2, 0); }
+// (windows, input_sizes, dim, size, step): of the result, which has no dimension for the elements of a window.
+void AxisOfWindows(AtenCall& c) {
+  c.TakeInputs({0});
+  const int64_t rank = c.IsTensor(0) ? c.rank(c.Tensor(0)) - 1 : 0;
+  c.node.attributes["axis"] = c.Axis(c.Int(2, "dim", 0), rank);
+}
 
 void Select(AtenCall& c) {
   WithAxis(c, 1, 0);
