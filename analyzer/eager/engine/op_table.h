@@ -13,7 +13,8 @@
 //                var_mean mse_loss recurrent_layers {kind, states, biases, layers, p, bidirectional, batch_first}; of
 //                factories {strides, like_input}
 //   views        reshape (target = output shape; a view where strides allow, else a copy: aten::reshape) - view of the
-//                same element count; permute {perm}; expand; slice {axes, starts, ends, steps} (non-negative, clamped);
+//                same element count; permute {perm}; expand; slice {axes, starts, ends, steps} (non-negative, clamped;
+//                of_everything: 1 if it is one even so);
 //                select {axis, index}; split {axis, sizes}; unbind {axis}; squeeze {axes}; unsqueeze {axes};
 //                contiguous; identity (the very same tensor); detach; view_dtype (the same bytes); diagonal; unfold
 //                {axis}; diagonal_like views -> "as_strided_view"

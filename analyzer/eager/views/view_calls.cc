@@ -38,12 +38,13 @@ TensorRef Alias(Machine& m, const TensorRef& t) {
 void EnactSlice(Machine& m, const Call& call, Outputs& out) {
   const auto axes = IntsAttribute(call.node, "axes"), starts = IntsAttribute(call.node, "starts"),
              steps = IntsAttribute(call.node, "steps");
+  const bool of_everything = IntAttribute(call.node, "of_everything", 0) != 0;
   TensorRef t = call.input(0);
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto axis = static_cast<size_t>(axes[i]);
     const int64_t count = call.output_dims()[axis];
     const int64_t step = i < steps.size() ? steps[i] : 1;
-    if (count == t->dims[axis] && step == 1) continue;  // x[:] of everything makes no slice
+    if (count == t->dims[axis] && step == 1 && !of_everything) continue;  // x[:] makes no slice
     t = SliceView(m, t, axes[i], count, step);
   }
   out[0] = t == call.input(0) ? Alias(m, t) : t;

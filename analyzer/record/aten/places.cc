@@ -81,8 +81,10 @@ void Bags(AtenCall& c) {
   if (c.IsTensor(6, "per_sample_weights") || c.Flag(5, "sparse", false)) c.node.op = "assumed";
 }
 
+// x[:] of everything is no call; what is one, as x.narrow(0, 0, n) is, has its backward.
 void Slice(AtenCall& c) {
   c.TakeInputs({0});
+  c.node.attributes["of_everything"] = int64_t{1};
   if (!c.IsTensor(0)) return;
   const Dims& dims = c.graph.tensors[c.Tensor(0)].shape.dims;
   const int64_t axis = c.Axis(c.Int(1, "dim", 0), static_cast<int64_t>(dims.size()));

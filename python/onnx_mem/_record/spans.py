@@ -152,9 +152,11 @@ def watch_spans(observer: Any) -> Iterator[None]:
                 if name in vars(cls):
                     own = vars(cls)[name]
                     raw = own.__func__ if isinstance(own, (staticmethod, classmethod)) else own
-                    if callable(raw) and not isinstance(own, classmethod):
+                    if callable(raw):
                         stack.callback(setattr, cls, name, own)
-                        setattr(cls, name, staticmethod(wrap(observer, cls, raw)))
+                        watched = functools.partial(wrap, observer, cls)
+                        of_class = isinstance(own, classmethod)
+                        setattr(cls, name, _of_class(watched, raw) if of_class else staticmethod(watched(raw)))
         if hasattr(torch.utils.checkpoint, "_checkpoint_impl"):
             patch(stack, torch.utils.checkpoint, "_checkpoint_impl", functools.partial(_checkpoint, observer))
         else:
@@ -163,6 +165,13 @@ def watch_spans(observer: Any) -> Iterator[None]:
         for name in RECURRENT:
             patch(stack, torch._VF, name, functools.partial(_recurrent, observer, name))
         yield
+
+
+def _of_class(watched: Any, raw: Any) -> Any:
+    """A method of its class that is watched."""
+    def call(kind: Any, *args: Any, **kwargs: Any) -> Any:
+        return watched(functools.partial(raw, kind))(*args, **kwargs)
+    return classmethod(call)
 
 
 def _watched_forward(observer: Any, cls: Any, forward: Any) -> Any:
