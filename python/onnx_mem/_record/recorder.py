@@ -134,7 +134,8 @@ def _said_of_range(first: int, last: int | None) -> str:
     below = f"below batch {first}" if first > 1 else ""
     above = f"from batch {last + 1} on" if last is not None else ""
     return (f"forward takes another path {' and '.join(x for x in (below, above) if x)}: the record holds for "
-            + (f"batches {first} to {last}" if last is not None else f"batch {first} and more"))
+            + (f"batches {first} to {last}" if last is not None else f"batch {first} and more")
+            + "; for another one, record it with inputs of that batch")
 
 
 @contextlib.contextmanager
