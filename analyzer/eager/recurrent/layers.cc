@@ -230,8 +230,8 @@ void EnactCell(Machine& m, const Call& call, Outputs& out) {
 // A fused cell of nn.LSTMCell or nn.GRUCell, as a record has it. Inputs: the products with the input and the state, the
 // state, both biases (or null).
 void EnactFusedCell(Machine& m, const Call& call, Outputs& out) {
-  const FusedInputs given{call.input(0), call.input(1), call.input(2), call.input(3), call.input(4),
-                          call.input(2)->dims[1]};
+  const FusedInputs given{call.input(0), call.input(1), call.input(2),
+                          call.input(3), call.input(4), call.input(2)->dims[1]};
   const bool lstm = call.node.op == "fused_lstm_cell";
   FusedResults next = lstm ? FusedLstmCell(m, given) : FusedGruCell(m, given);
   std::vector<TensorRef> results{next.h};

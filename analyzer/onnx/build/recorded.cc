@@ -181,8 +181,7 @@ std::optional<Diagnostic> BeyondBatches(const record::Record& record, int64_t ba
       .severity = Severity::kWarning,
       .message = absl::StrCat("the record holds ", held, ", not at ", batch, ": the model takes another path there"),
       .details = {absl::StrCat("try: ... --batch ", batch > range.last ? range.last : range.first),
-                  absl::StrCat("try: onnx_mem.export(model, args, path)   # in Python, with args of batch ", batch,
-                               ": a record made there holds there")}};
+                  absl::StrCat("try: onnx_mem.export(model, args, path)   # in Python, with args of batch ", batch)}};
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-"""Code that asks whether the type of a tensor is torch.Tensor itself. Tensors without data are of a class derived from it,
-so that such code takes them for something else, and fails later."""
+"""Code that asks whether the type of a tensor is torch.Tensor itself. Tensors without data are of a class derived from
+it, so that such code takes them for something else, and fails later."""
 from __future__ import annotations
 
 import ast
@@ -12,7 +12,7 @@ from types import CodeType
 from torch._subclasses.fake_tensor import FakeTensor
 
 
-def asked_for(error: BaseException) -> str | None:
+def name_compared(error: BaseException) -> str | None:
     """The name of a tensor without data whose type a function was compared with in which `error` arose; None where
     there is none."""
     for frame, _ in traceback.walk_tb(error.__traceback__):

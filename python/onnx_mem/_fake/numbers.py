@@ -1,5 +1,5 @@
-"""Values of tensors without data that follow from sizes, from integers that were given, or from what the model holds and
-nothing writes, for code that asks: torch.arange(1, x.dim()).tolist(), `if (position_ids.diff() != 1).any()`,
+"""Values of tensors without data that follow from sizes, from integers that were given, or from what the model holds
+and nothing writes, for code that asks: torch.arange(1, x.dim()).tolist(), `if (position_ids.diff() != 1).any()`,
 features[ids == image_token], `if (times.diff() <= 0).any()`."""
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Record:
         if batch < first or last is not None and batch > last:
             raise Error(f"the record holds for batches {first} to {'any' if last is None else last}, not for {batch}: "
                         "the model takes another path there\n"
-                        f"  try: onnx_mem.record(model, x)   # with x of batch {batch}: a record made there holds there",
+                        f"  try: onnx_mem.record(model, x)   # with x of batch {batch}: that record holds there",
                         "record-sizes")
 
     def at(self, length: int | None = None) -> Record:

@@ -240,8 +240,7 @@ TEST(Recorded, HoldsForOneBatchAlone) {
             "the record holds for batch 4 alone, not at 8: the model takes another path there");
   EXPECT_EQ(DiagnosticOf(other.status()).details[0], "try: ... --batch 4");
   EXPECT_EQ(DiagnosticOf(other.status()).details[1],
-            "try: onnx_mem.export(model, args, path)   # in Python, with args of batch 8: a record made there holds "
-            "there");
+            "try: onnx_mem.export(model, args, path)   # in Python, with args of batch 8");
 }
 
 TEST(Recorded, RefusesASizeBetweenTheSteps) {
