@@ -650,14 +650,14 @@ INSTANTIATE_TEST_SUITE_P(
          98304 + 98304 + 24576 + 1536 + 1536 + 24576 + 98304,
          24576 + 98304,
          "_thnn_fused_lstm_cell_backward_impl:98304 _thnn_fused_lstm_cell_backward_impl:24576 "
-         "_thnn_fused_lstm_cell_backward_impl:1536 clone:1536"},
+         "_thnn_fused_lstm_cell_backward_impl:1536 clone:1536 clone:98304"},
         {"fused_lstm_cell_without_bias",
          "fused_lstm_cell",
          {{{64, 384}}, {{64, 384}}, {{64, 96}}, kNone, kNone},
          {64, 96},
          98304 + 98304 + 24576 + 24576 + 98304,
          24576 + 98304,
-         "_thnn_fused_lstm_cell_backward_impl:98304 _thnn_fused_lstm_cell_backward_impl:24576"},
+         "_thnn_fused_lstm_cell_backward_impl:98304 _thnn_fused_lstm_cell_backward_impl:24576 clone:98304"},
         {"fused_gru_cell",
          "fused_gru_cell",
          {{{64, 288}}, {{64, 288}}, {{64, 96}}, {{288}}, {{288}}},
@@ -667,7 +667,7 @@ INSTANTIATE_TEST_SUITE_P(
          "_thnn_fused_gru_cell_backward:73728 _thnn_fused_gru_cell_backward:73728 "
          "_thnn_fused_gru_cell_backward:24576 _thnn_fused_gru_cell_backward:1152 "
          "_thnn_fused_gru_cell_backward:1152"},
-        {"sum_of_windows", "unfold_backward", {{{4, 31, 16, 4}}}, {4, 64, 16}, 0, 0, "", Axis(1)},
+        {"sum_of_windows", "unfold_backward", {{{4, 31, 16, 4}}}, {4, 64, 16}, 0, 0, "clone:31744", Axis(1)},
         {"assumed",
          "assumed",
          {{{4, 6, 8}}, {{6, 8}}},
