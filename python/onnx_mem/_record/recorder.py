@@ -43,6 +43,7 @@ from ..errors import CannotRecord, Error, reported
 from . import chance
 from .observe import observe
 from .record import MODES, Free, Record
+from .reruns import learn
 from .settle import program_of
 from .sizes import alike, at_batch, at_length, comparable, fit, fit_lengths
 
@@ -110,7 +111,12 @@ def record(model: Module | None = None, args: object = (), *rest: object,
         def of_grid(grid: Any) -> Record:
             runs = _Runs(batch, batch_dim, names, dims, grid, given)
             return _with_a_device(model, args, kwargs, runs, modes, precisions)
-        return _first_that_fits(of_grid, _grids(dims.length) if dims is not None else ())
+        while True:
+            try:
+                return _first_that_fits(of_grid, _grids(dims.length) if dims is not None else ())
+            except CannotRecord as e:
+                if not learn(e):
+                    raise
     with chance.left_as_they_were(), _older_objects_aside(), compiled_calls() as compiled:
         (made, why), given = first_given(recorded, holds_constants(model))
     if given.values:
