@@ -1,5 +1,7 @@
 """Models whose forward asks for what their own code makes or holds; what is refused has a way out that works."""
+import functools
 import warnings
+import weakref
 
 import pytest
 import torch
@@ -385,3 +387,92 @@ def test_gradients_inside_forward_have_a_way_out():
         with pytest.raises(onnx_mem.Error, match=r"autograd itself \(torch.func.grad.*\(model.backbone, x\)"):
             ask(model, x)
     assert onnx_mem.measure(model.backbone, x).peak_bytes > 0
+
+
+class OfItsClass(torch.autograd.Function):
+    """Its methods are of its class, as those of entmax are."""
+
+    @classmethod
+    def forward(cls, ctx, x):
+        y = cls.rule(x)
+        ctx.save_for_backward(y)
+        return y
+
+    @classmethod
+    def rule(cls, x):
+        return x.clamp(min=0) ** 2
+
+    @classmethod
+    def backward(cls, ctx, gradient):
+        y, = ctx.saved_tensors
+        return gradient * y.sqrt()
+
+
+class SetsUp(OfItsClass):
+    """The same, saved apart."""
+
+    @classmethod
+    def forward(cls, x):
+        return cls.rule(x)
+
+    @classmethod
+    def setup_context(cls, ctx, inputs, output):
+        ctx.save_for_backward(output)
+
+
+class OfAClass(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.first, self.second, self.function = nn.Linear(4, 4), nn.Linear(4, 4), function
+
+    def forward(self, x):
+        return self.function.apply(self.second(self.function.apply(self.first(x))))
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("function", [OfItsClass, SetsUp])
+def test_a_function_whose_methods_are_of_its_class(program, function, training):
+    model, x = OfAClass(function), torch.zeros(6, 4)
+    record = onnx_mem.record(model, x)
+    verified = onnx_mem.verify(record, model, x, batch=24, training=training)
+    assert verified.same, str(verified)
+    assert ("function" in record.text()) and function.forward.__self__ is function
+
+
+class Stepped(nn.Module):
+    """Takes its step as a number or as a tensor, and looks at the type itself, as a U-Net of audiocraft does."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.steps = nn.Linear(4, 4), nn.Embedding(20, 4)
+
+    def forward(self, x, step):
+        if type(step) is torch.Tensor:
+            places = step
+        else:
+            places = torch.tensor([step], device=x.device).expand(len(x))
+        return self.layer(x) + self.steps(places)
+
+
+@pytest.mark.parametrize("ask", [onnx_mem.record, onnx_mem.measure])
+def test_a_type_that_is_compared_has_a_way_out(ask):
+    x, step = torch.zeros(6, 4), torch.zeros(6, dtype=torch.int64)
+    with pytest.raises(onnx_mem.Error, match=r"isinstance\(step, torch.Tensor\) there, or give step as a number"):
+        ask(Stepped(), x, step)
+    assert ask(Stepped(), x, 3)
+
+
+def wrapped(module):
+    """Its forward has the module by a weak reference, as a wrapper of fairscale leaves it."""
+    def forward(of, scale, x):
+        return type(of()).forward(of(), x) * scale
+    module.forward = functools.partial(forward, weakref.ref(module), 2.0)
+    return module
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_a_module_that_is_reached_by_a_weak_reference_is_the_copy(program, training):
+    model, x = nn.Sequential(wrapped(nn.Linear(4, 4)), nn.ReLU(), wrapped(nn.Linear(4, 4))), torch.zeros(6, 4)
+    verified = onnx_mem.verify(onnx_mem.record(model, x), model, x, batch=24, training=training)
+    assert verified.same, str(verified)
+    assert model[0].forward.args[0]() is model[0]

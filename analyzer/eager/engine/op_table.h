@@ -13,7 +13,8 @@
 //                var_mean mse_loss recurrent_layers {kind, states, biases, layers, p, bidirectional, batch_first}; of
 //                factories {strides, like_input}
 //   views        reshape (target = output shape; a view where strides allow, else a copy: aten::reshape) - view of the
-//                same element count; permute {perm}; expand; slice {axes, starts, ends, steps} (non-negative, clamped);
+//                same element count; permute {perm}; expand; slice {axes, starts, ends, steps} (non-negative, clamped;
+//                of_everything: 1 if it is one even so);
 //                select {axis, index}; split {axis, sizes}; unbind {axis}; squeeze {axes}; unsqueeze {axes};
 //                contiguous; identity (the very same tensor); detach; view_dtype (the same bytes); diagonal; unfold
 //                {axis}; diagonal_like views -> "as_strided_view"
@@ -56,13 +57,14 @@
 //   shape        block_diag (matrices...) cat {axis} stack {axis} pad {pads, mode} upsample {mode} pixel_shuffle
 //   pixel_unshuffle roll repeat
 //                {repeats} flip rot90 channel_shuffle diag_embed {rows, columns} diagonal_copy trace im2col col2im
-//                grid_sample affine_grid
+//                unfold_backward {axis} grid_sample affine_grid
 //   create       arange full empty zeros_like random (uniform/normal/bernoulli; new, no gradient)
 //   attention    sdpa (q, k, v, mask?) {kernel: math|flash|efficient, causal, scale, dropout, gqa_groups}
 //   dropout      dropout {p} feature_dropout {p}
 //   recurrent    lstm gru rnn (x, weights..., h0?, c0?) {hidden, bidirectional, batch_first, weights: how many of the
 //                inputs are weights: w_ih, w_hh, biases, each by direction or in one piece}; one layer
 //                lstm_cell gru_cell (x, h, c?, w_ih, w_hh, b_ih, b_hh)
+//                fused_lstm_cell fused_gru_cell (of a record: input gates, state gates, state, b_ih?, b_hh?)
 //   quantize     quantize dequantize fake_quantize packed_linear (x, codes, bias?) {features, depth, packed_scales: how
 //                many scales are packed themselves} int8_linear (x, codes, bias?) {features, depth}
 //   spectral     (complex tensors are real ones with a last dimension of 2) fft_r2c fft_c2c fft_c2r stft (signal,

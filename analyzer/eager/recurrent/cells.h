@@ -34,6 +34,22 @@ struct RecurrentLayer {
   std::vector<CellWeights> weights;  // by direction
 };
 
+// What one fused cell gets: the products of input and state with their weights, the state (c of an LSTM, h of a GRU),
+// and biases, which may be null.
+struct FusedInputs {
+  TensorRef input_gates, hidden_gates, state, bias_ih, bias_hh;
+  int64_t hidden = 0;
+};
+
+// c is null in a GRU.
+struct FusedResults {
+  TensorRef h, c, workspace;
+};
+
+// _thnn_fused_lstm_cell and _thnn_fused_gru_cell.
+FusedResults FusedLstmCell(Machine& m, const FusedInputs& given);
+FusedResults FusedGruCell(Machine& m, const FusedInputs& given);
+
 RecurrentState RunCell(Machine& m, const RecurrentLayer& layer, const CellWeights& w, const TensorRef& x,
                        const RecurrentState& state);
 

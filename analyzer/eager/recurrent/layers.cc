@@ -227,6 +227,21 @@ void EnactCell(Machine& m, const Call& call, Outputs& out) {
   if (out.size() > 1) out[1] = next.c;
 }
 
+// A fused cell of nn.LSTMCell or nn.GRUCell, as a record has it. Inputs: the products with the input and the state, the
+// state, both biases (or null).
+void EnactFusedCell(Machine& m, const Call& call, Outputs& out) {
+  const FusedInputs given{call.input(0), call.input(1), call.input(2),
+                          call.input(3), call.input(4), call.input(2)->dims[1]};
+  const bool lstm = call.node.op == "fused_lstm_cell";
+  FusedResults next = lstm ? FusedLstmCell(m, given) : FusedGruCell(m, given);
+  std::vector<TensorRef> results{next.h};
+  if (lstm) results.push_back(next.c);
+  results.push_back(next.workspace);
+  for (size_t i = 0; i < std::min(results.size(), out.size()); ++i) out[i] = results[i];
+}
+
+bool HasGatesAndState(const CallShape& call) { return call.rank(0) == 2 && call.rank(1) == 2 && call.rank(2) == 2; }
+
 // x and h [B, ...], weights [gates * H, ...].
 bool HasWeights(const CallShape& call) {
   return call.rank(0) == 2 && call.rank(1) == 2 && call.rank(3) == 2 && call.rank(4) == 2;
@@ -245,6 +260,8 @@ bool HasFewPositions(const CallShape& call) {
 
 std::span<const OpRow> RecurrentOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
+      {"fused_gru_cell", EnactFusedCell, 3, 2, HasGatesAndState},
+      {"fused_lstm_cell", EnactFusedCell, 3, 2, HasGatesAndState},
       {"gru", EnactRecurrent, 1, 3, HasFewPositions},
       {"gru_cell", EnactCell, 2, 2, HasWeights},
       {"lstm", EnactRecurrent, 1, 3, HasFewPositions},

@@ -38,12 +38,13 @@ TensorRef Alias(Machine& m, const TensorRef& t) {
 void EnactSlice(Machine& m, const Call& call, Outputs& out) {
   const auto axes = IntsAttribute(call.node, "axes"), starts = IntsAttribute(call.node, "starts"),
              steps = IntsAttribute(call.node, "steps");
+  const bool of_everything = IntAttribute(call.node, "of_everything", 0) != 0;
   TensorRef t = call.input(0);
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto axis = static_cast<size_t>(axes[i]);
     const int64_t count = call.output_dims()[axis];
     const int64_t step = i < steps.size() ? steps[i] : 1;
-    if (count == t->dims[axis] && step == 1) continue;  // x[:] of everything makes no slice
+    if (count == t->dims[axis] && step == 1 && !of_everything) continue;  // x[:] makes no slice
     t = SliceView(m, t, axes[i], count, step);
   }
   out[0] = t == call.input(0) ? Alias(m, t) : t;
@@ -145,16 +146,32 @@ void EnactDiagonal(Machine& m, const Call& call, Outputs& out) {
   out[0] = PartView(m, x, call.output_dims(), strides, "DiagonalBackward0", "diagonal_backward");
 }
 
-// Tensor.unfold: windows along an axis, their elements in a new last dimension.
-void EnactUnfold(Machine& m, const Call& call, Outputs& out) {
-  const TensorRef& x = call.input(0);
-  const Dims& dims = call.output_dims();
-  const auto axis = static_cast<size_t>(IntAttribute(call.node, "axis", 0));
+// Strides of `dims`, windows of x along an axis, their elements in a new last dimension.
+Dims WindowStrides(const TensorRef& x, const Dims& dims, size_t axis) {
   const int64_t windows = dims[axis], step = windows > 1 ? Quotient(x->dims[axis] - dims.back(), windows - 1) : 1;
   Dims strides = x->strides;
   strides.push_back(strides[axis]);
   strides[axis] *= step;
-  out[0] = PartView(m, x, dims, strides, "UnfoldBackward0", "unfold_backward");
+  return strides;
+}
+
+// Tensor.unfold.
+void EnactUnfold(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  const Dims& dims = call.output_dims();
+  const auto axis = static_cast<size_t>(IntAttribute(call.node, "axis", 0));
+  out[0] = PartView(m, x, dims, WindowStrides(x, dims, axis), "UnfoldBackward0", "unfold_backward");
+}
+
+// The sum of windows that overlap, as torch.istft adds them. Its gradient is a view: the windows of the result's.
+void EnactUnfoldBackward(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  NodeRef node = m.MakeNode("UnfoldBackwardBackward0", {x});
+  out[0] = m.New("unfold_backward", call.output_dims(), x->dtype);
+  node.Output(out[0]);
+  node.Formula([dims = x->dims, axis = static_cast<size_t>(IntAttribute(call.node, "axis", 0))](Backward& b) {
+    b.result(0, b.m.Alias(b.grad(), dims, WindowStrides(b.grad(), dims, axis)));
+  });
 }
 
 // The same bytes read as another type, without a gradient.
@@ -165,6 +182,9 @@ void EnactViewDtype(Machine& m, const Call& call, Outputs& out) {
 
 bool HasAxis(const CallShape& call) { return call.AxisWithin("axis", call.rank(0)); }
 bool SlidesAlongAxis(const CallShape& call) { return HasAxis(call) && call.output_rank() == call.rank(0) + 1; }
+bool AddsAlongAxis(const CallShape& call) {
+  return call.AxisWithin("axis", call.output_rank()) && call.output_rank() + 1 == call.rank(0);
+}
 
 bool KeepsAxes(const CallShape& call) {
   return call.output_rank() == call.rank(0) && call.AxesWithin("axes", call.rank(0)) &&
@@ -202,6 +222,7 @@ std::span<const OpRow> ViewOps() {
       {"squeeze", EnactViewOfOutputShape},
       {"unbind", EnactUnbind, 1, 1, HasFewPieces},
       {"unfold", EnactUnfold, 1, 1, SlidesAlongAxis},
+      {"unfold_backward", EnactUnfoldBackward, 1, 2, AddsAlongAxis},
       {"unsafe_view", EnactUnsafeView},
       {"unsqueeze", EnactViewOfOutputShape},
       {"view_dtype", EnactViewDtype},

@@ -180,8 +180,8 @@ std::optional<Diagnostic> BeyondBatches(const record::Record& record, int64_t ba
       .code = Code::kRecordSizes,
       .severity = Severity::kWarning,
       .message = absl::StrCat("the record holds ", held, ", not at ", batch, ": the model takes another path there"),
-      .details = {absl::StrCat("try: ... --batch ", batch > range.last ? range.last : range.first,
-                               "   # or a record made at ", batch)}};
+      .details = {absl::StrCat("try: ... --batch ", batch > range.last ? range.last : range.first),
+                  absl::StrCat("try: onnx_mem.export(model, args, path)   # in Python, with args of batch ", batch)}};
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ void Second(AtenCall& c) { c.TakeInputs({1}); }
 void Two(AtenCall& c) { c.TakeInputs({0, 1}); }
 void Three(AtenCall& c) { c.TakeInputs({0, 1, 2}); }
 void Four(AtenCall& c) { c.TakeInputs({0, 1, 2, 3}); }
+void Five(AtenCall& c) { c.TakeInputs({0, 1, 2, 3, 4}); }
 
 // %5 = div.out %3 %4 out=%5: the kernel writes into %5, as copy_ would, and autograd has no part in it.
 void IntoOut(AtenCall& c) {

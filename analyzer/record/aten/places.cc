@@ -60,6 +60,12 @@ static void WithAxis(AtenCall& c, size_t place, int64_t fallback) {
 void FirstAxis(AtenCall& c) { WithAxis(c, 1, 0); }
 void LastAxis(AtenCall& c) { WithAxis(c, 1, -1); }
 void SecondPlaceAxis(AtenCall& c) { WithAxis(c, 2, 0); }
+// (windows, input_sizes, dim, size, step): of the result, which has no dimension for the elements of a window.
+void AxisOfWindows(AtenCall& c) {
+  c.TakeInputs({0});
+  const int64_t rank = c.IsTensor(0) ? c.rank(c.Tensor(0)) - 1 : 0;
+  c.node.attributes["axis"] = c.Axis(c.Int(2, "dim", 0), rank);
+}
 
 void Select(AtenCall& c) {
   WithAxis(c, 1, 0);
@@ -75,8 +81,10 @@ void Bags(AtenCall& c) {
   if (c.IsTensor(6, "per_sample_weights") || c.Flag(5, "sparse", false)) c.node.op = "assumed";
 }
 
+// x[:] of everything is no call; what is one, as x.narrow(0, 0, n) is, has its backward.
 void Slice(AtenCall& c) {
   c.TakeInputs({0});
+  c.node.attributes["of_everything"] = int64_t{1};
   if (!c.IsTensor(0)) return;
   const Dims& dims = c.graph.tensors[c.Tensor(0)].shape.dims;
   const int64_t axis = c.Axis(c.Int(1, "dim", 0), static_cast<int64_t>(dims.size()));

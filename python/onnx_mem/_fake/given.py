@@ -18,9 +18,9 @@ SAID_OF_VALUES = ("forward reads values of its inputs: the record is that of the
                   "over at other batches")
 
 
-def first_given(run: Callable[[Given], T], masks: bool = False) -> tuple[T, Given]:
-    """What `run` gives where it needs least: sizes alone; the masks that the model holds, where it has some (`masks`);
-    integers and masks of the example with their values; these, and inputs of a multiple of the batch.
+def first_given(run: Callable[[Given], T], constants: bool = False) -> tuple[T, Given]:
+    """What `run` gives where it needs least: sizes alone; what the model holds beside parameters, where it holds some
+    (`constants`); integers and masks of the example with their values; these, and inputs of a multiple of the batch.
 
     Raises what `run` does: of sizes where it needs no value of a tensor, else of values."""
     try:
@@ -28,8 +28,9 @@ def first_given(run: Callable[[Given], T], masks: bool = False) -> tuple[T, Give
     except Error as e:
         if not _asks_for_values(e):
             raise
-    of_model = [Given(masks=True)] if masks else []
-    values, both = Given(masks=masks, values=True), Given(masks=masks, values=True, multiples=True)
+    of_model = [Given(constants=True)] if constants else []
+    values = Given(constants=constants, values=True)
+    both = Given(constants=constants, values=True, multiples=True)
     errors = {}
     for given in [*of_model, values, both]:
         try:

@@ -7,6 +7,7 @@ import functools
 import io
 import threading
 import types
+import weakref
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
@@ -30,6 +31,7 @@ class Held:
         self.containers: list[Any] = []            # lists and dicts, those of attributes among them
         self.not_copied: list[Any] = []
         self.functions: list[types.FunctionType] = []
+        self.references: list[weakref.ref[torch.nn.Module]] = []
         self._seen: dict[int, object] = {}         # held, as what is gone leaves its id
         todo: list[Any] = list(model.modules())
         self._seen.update((id(t), t) for m in todo for of in (m._parameters, m._buffers) for t in of.values())
@@ -38,6 +40,7 @@ class Held:
             if not isinstance(x, _PLAIN) and id(x) not in self._seen:
                 self._seen[id(x)] = x
                 todo += self._parts(x)
+        self.references = [x for x in self.references if id(x()) in self._seen]        # of modules of the model
 
     def _parts(self, x: Any) -> Iterator[Any]:
         if isinstance(x, torch.Tensor):
@@ -48,6 +51,9 @@ class Held:
             self.containers.append(x.__dict__)
             for name, own in x.__dict__.items():
                 yield from own.values() if name in _OF_MODULES else (own,)
+        elif isinstance(x, weakref.ref):
+            if isinstance(x(), torch.nn.Module):
+                self.references.append(x)
         elif isinstance(x, types.FunctionType):
             if cells := list(_cells_of(x)):
                 self.functions.append(x)
@@ -87,10 +93,24 @@ def _cells_of(f: types.FunctionType) -> Iterator[Any]:
             pass
 
 
+class _Memo(dict[int, Any]):
+    """Copies by id of the original, for copy.deepcopy; that of a reference is one to the copy of its module."""
+
+    def __init__(self, memo: dict[int, Any], references: list[weakref.ref[torch.nn.Module]]) -> None:
+        super().__init__(memo)
+        self._modules = {id(x): x() for x in references}
+
+    def get(self, key: int, default: Any = None) -> Any:
+        if key in self._modules:
+            return weakref.ref(copy.deepcopy(self._modules[key], self))
+        return super().get(key, default)
+
+
 def copied(model: torch.nn.Module, held: Held, memo: dict[int, Any]) -> torch.nn.Module:
     """copy.deepcopy of the model, and of the functions that hold parts of it: a hook of the copy is about the copy.
 
     memo: copies by id of the original."""
+    memo = _Memo(memo, held.references)
     memo.update({id(x): x for x in held.not_copied})
     made = {id(f): types.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__,
                                       tuple(types.CellType() for _ in f.__closure__ or ())) for f in held.functions}

@@ -1,8 +1,11 @@
-"""Values of tensors without data that follow from sizes, or from integers that were given, for code that asks:
-torch.arange(1, x.dim()).tolist(), `if (position_ids.diff() != 1).any()`, features[ids == image_token]."""
+"""Values of tensors without data that follow from sizes, from integers that were given, or from what the model holds
+and nothing writes, for code that asks: torch.arange(1, x.dim()).tolist(), `if (position_ids.diff() != 1).any()`,
+features[ids == image_token], `if (times.diff() <= 0).any()`."""
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import functools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -17,9 +20,11 @@ from torch.utils._mode_utils import no_dispatch
 from torch.utils._pytree import tree_leaves, tree_map
 
 aten = torch.ops.aten
-_FACTORIES = {aten.arange.default, aten.arange.start, aten.arange.start_step, aten.linspace.default, aten.eye.default,
-              aten.full.default, aten.ones.default, aten.zeros.default, aten.scalar_tensor.default}
+_FACTORIES = {aten.arange, aten.linspace, aten.logspace, aten.eye, aten.full, aten.ones, aten.zeros, aten.scalar_tensor,
+              aten.tril_indices, aten.triu_indices, aten.bartlett_window, aten.blackman_window, aten.hamming_window,
+              aten.hann_window, aten.kaiser_window}
 _LIFTS = {aten.lift_fresh.default, aten.lift_fresh_copy.default}      # torch.tensor([2, 2]), torch.tensor(0.5)
+_READS = {aten._local_scalar_dense.default, aten.equal.default, aten.allclose.default}     # give a number of Python
 # Row-major whatever their first argument is, as SoftMax.cpp and LossCTC.cu have it: a tensor without data would get the
 # strides of the gradient, or has no kernel. The type that each gives.
 _DENSE = {aten._ctc_loss_backward.Tensor: lambda args: args[1].dtype,
@@ -33,16 +38,32 @@ _WRITTEN_OVER = -1                      # no version of a tensor
 _MOST = 1 << 20                         # elements of a tensor whose values are worked out: positions, no masks
 
 
+@dataclasses.dataclass
+class _Writes:
+    """One for a tensor and its views.
+
+    version: the count of writes behind which the values are. constant: no write may follow, of known values neither."""
+    version: int
+    constant: bool = False
+
+
 class _Values(NamedTuple):
     """What a fake tensor has known values by."""
     value: torch.Tensor     # on the host; that of a view is a view of that of its base
-    version: list[int]      # one for a tensor and its views: the count of writes behind which the values are
+    writes: _Writes
+    storage: int            # where they stand: `t.data = other` counts as no write
 
 
 def known(t: torch.Tensor) -> torch.Tensor | None:
     """The values of a fake tensor, on the host; None where they depend on data."""
     values = getattr(t, "_onnx_mem_known", None)
-    return values.value if values is not None and not t.is_inference() and t._version == values.version[0] else None
+    if values is None or t.is_inference() or t._version != values.writes.version:
+        return None
+    return values.value if _storage_of(t) == values.storage else None
+
+
+def _storage_of(t: torch.Tensor) -> int:
+    return t.untyped_storage()._cdata
 
 
 _expected: dict[Any, list[dict[str, Any]]] = {}
@@ -63,28 +84,42 @@ def tell(t: torch.Tensor, value: torch.Tensor, base: torch.Tensor | None = None)
 
     base: what `t` is a view of, as `value` is of the values of that."""
     of_base = getattr(base, "_onnx_mem_known", None)
-    t._onnx_mem_known = _Values(value, of_base.version if of_base is not None else [t._version])
+    t._onnx_mem_known = _Values(value, of_base.writes if of_base is not None else _Writes(t._version), _storage_of(t))
 
 
 def forget(t: torch.Tensor) -> None:
     """What is not seen here may have written into the tensor, and so into what it is a view of."""
     of = getattr(t, "_onnx_mem_known", None)
     if of is not None:
-        of.version[0] = _WRITTEN_OVER
+        of.writes.version = _WRITTEN_OVER
 
 
 def tell_example(t: torch.Tensor, example: torch.Tensor) -> None:
     """Tells the values of an example, over and over in each dimension where `t` is longer. Not of numbers that a model
     computes with (floating ones), nor of an example that has no data."""
-    if example.is_floating_point() or example.is_complex() or t.numel() > _MOST or example.numel() == 0:
-        return
-    if isinstance(example, FakeTensor) or example.is_meta:
+    if example.is_floating_point() or example.is_complex() or not _is_small(t, example):
         return
     with no_dispatch():
         value = example.detach().cpu().clone()
         for dim, size in enumerate(t.shape):
             value = value.index_select(dim, torch.arange(size) % value.shape[dim])
     tell(t, value)
+
+
+def tell_constant(t: torch.Tensor, held: torch.Tensor) -> None:
+    """Tells the values of what a model holds beside its parameters, until anything is written into it: a counter, or
+    statistics of what the model saw, have others in each step."""
+    if not _is_small(t, held):
+        return
+    with no_dispatch():
+        value = held.detach().to("cpu", t.dtype, copy=True)
+    tell(t, value)
+    t._onnx_mem_known.writes.constant = True
+
+
+def _is_small(t: torch.Tensor, example: torch.Tensor) -> bool:
+    """Whether `t` may have the values of an example, and that one has some."""
+    return t.numel() <= _MOST and example.numel() > 0 and not isinstance(example, FakeTensor) and not example.is_meta
 
 
 def _worked_out(func: Any, args: Any, kwargs: dict[str, Any]) -> torch.Tensor | None:
@@ -104,7 +139,7 @@ def _on_host(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     tensors = [a for a in leaves if isinstance(a, torch.Tensor)]
     if any(known(t) is None for t in tensors) or any(isinstance(a, (torch.SymInt, torch.SymBool)) for a in leaves):
         return None
-    if not tensors and func not in _FACTORIES:
+    if not tensors and func.overloadpacket not in _FACTORIES:
         return None
 
     def on_host(a: Any) -> Any:
@@ -119,19 +154,30 @@ def _on_host(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         return None
 
 
+# What kernels write though their schema does not say so: the statistics of batch_norm.
+_WRITTEN_SILENTLY = {"running_mean", "running_var"}
+
+
+@functools.cache
+def _written(func: Any) -> frozenset[str]:
+    """Names of the arguments that an operator may write into."""
+    return frozenset(a.name for a in func._schema.arguments
+                     if a.name in _WRITTEN_SILENTLY or a.alias_info is not None and a.alias_info.is_write)
+
+
 def _write(func: Any, args: Any, kwargs: dict[str, Any]) -> None:
-    """Known values that an operator in place leaves known: it writes into its first argument alone. Those of a list
-    (torch._foreach_add_) are known no longer: autograd does not count that such tensors without data are written."""
-    if args and isinstance(args[0], (list, tuple)):
-        for t in args[0]:
-            forget(t)
-        return
-    writes = [a.name for a in func._schema.arguments if a.alias_info is not None and a.alias_info.is_write]
+    """What an operator writes into is known no longer, but by one in place of values that are known: it writes into its
+    first argument alone."""
+    names = _written(func)
     of = getattr(args[0], "_onnx_mem_known", None) if args else None
-    if writes != [func._schema.arguments[0].name] or of is None or known(args[0]) is None:
-        return
-    if _on_host(func, args, kwargs) is not None:
-        of.version[0] += 1                           # autograd counts the write when this has returned
+    if of is not None and names == {func._schema.arguments[0].name} and not of.writes.constant:
+        if known(args[0]) is not None and _on_host(func, args, kwargs) is not None:
+            of.writes.version += 1                   # autograd counts the write when this has returned
+            return
+    given = {a.name: x for a, x in zip(func._schema.arguments, args, strict=False)} | kwargs
+    for t in tree_leaves([given.get(name) for name in names]):
+        if isinstance(t, torch.Tensor):
+            forget(t)
 
 
 # torch.rand lies in [0, 1): whether one comparison with what is 0 or less holds. With 1 or more it is the other way
@@ -180,8 +226,8 @@ def _is_drawn(func: Any, args: Any, kwargs: Any) -> bool:
 
 
 class FakeMode(FakeTensorMode):
-    """Tensors without data, except where the values follow from arguments alone (positions, masks of ones, numbers) or
-    from integers that were given (tell)."""
+    """Tensors without data, except where the values follow from arguments alone (positions, masks of ones, numbers),
+    from integers that were given, or from constants of the model (tell_example, tell_constant)."""
     _has_drawn = False      # a number that was drawn: until then no operator is looked through for one
 
     def dispatch(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
@@ -189,9 +235,9 @@ class FakeMode(FakeTensorMode):
             return self._dispatched(func, types, args, kwargs)
 
     def _dispatched(self, func: Any, types: Any, args: Any, kwargs: dict[str, Any] | None) -> Any:
-        if func is aten._local_scalar_dense.default:
-            if known(args[0]) is not None:
-                return known(args[0]).item()
+        if func in _READS:
+            if (answer := _on_host(func, args, kwargs or {})) is not None:
+                return answer
             if getattr(args[0], "_onnx_mem_drawn", False):
                 raise DrawnNumber(func)
         try:
@@ -212,7 +258,7 @@ class FakeMode(FakeTensorMode):
             if isinstance(value, torch.Tensor):
                 tell(t, value, args[0] if func.is_view else None)
         if isinstance(func, torch._ops.OpOverload):
-            if func._schema.is_mutable:
+            if _written(func):
                 _write(func, args, kwargs or {})
             if (self._has_drawn or torch.Tag.nondeterministic_seeded in func.tags) and _is_drawn(func, args, kwargs):
                 self._has_drawn = True

@@ -7,6 +7,7 @@ import traceback
 import torch
 from torch.utils._pytree import tree_leaves
 
+from .exact_types import name_compared
 from .numbers import DrawnNumber
 from .subclasses import is_name_of_carried
 
@@ -58,4 +59,8 @@ def said(error: BaseException) -> str:
         found = re.search(pattern, str(error))
         if found:
             return means.format(found[1])
+    if name := name_compared(error):
+        return (f"{kind}: {error}; the code asks whether type({name}) is torch.Tensor, and a tensor without data is of "
+                f"a class derived from it: write isinstance({name}, torch.Tensor) there, or give {name} as a number "
+                "where the code takes one")
     return f"{kind}: {error}"

@@ -25,12 +25,12 @@ from .held import Held, copied
 from .inputs import FreeDims, batch_dim_of
 from .kernels import register
 from .launches import launches
-from .numbers import FakeMode, known, tell_example
+from .numbers import FakeMode, known, tell_constant, tell_example
 from .packed import held_by_packed, pack, packed_kernels
 from .recurrent import RECURRENT, recurrent
 from .said import said
 from .subclasses import carries, dressed, is_carried, subclasses
-from .wrapped import int_mm, is_sparse, is_wrapper, parts_of, wrapped_again, wrapped_of
+from .wrapped import int_mm, is_sparse, is_wrapper, parts_of, plain_leaves, wrapped_again, wrapped_of
 
 T = TypeVar("T")
 
@@ -264,7 +264,7 @@ def weightless(model: torch.nn.Module, device: str = DEVICE, dtype: torch.dtype 
     Shared tensors stay shared, and so do the storages of tensors that are views of another one. No data is read. Call
     it inside fake_cuda() or another fake mode. A model that is fake there already is returned as it is.
 
-    dtype: of floating parameters and buffers, as by model.to(dtype). given: of masks, the values."""
+    dtype: of floating parameters and buffers, as by model.to(dtype). given: of constants, the values."""
     if dtype is None and any(isinstance(t, FakeTensor) and t.device.type == device for t in model.parameters()):
         return model
     memo: dict[int, object] = {}
@@ -280,8 +280,8 @@ def weightless(model: torch.nn.Module, device: str = DEVICE, dtype: torch.dtype 
     tensors += held.tensors
     moved = {id(t) for t in [*model.parameters(), *model.buffers()] if dtype is not None and t.is_floating_point()}
     memo.update(without_data(tensors, device, dtype, moved))
-    for t in filter(_is_mask, tensors if given is not None and given.masks else ()):
-        tell_example(memo[id(t)], t)
+    for t in _constants(model, tensors) if given is not None and given.constants else ():
+        tell_constant(memo[id(t)], t)
     pack(model, memo)
     memo.update({id(t): wrapped_again(t, memo) for t in wrapped.values()})
     memo["keep"] = tensors                     # deepcopy keys by id: the originals must outlive it
@@ -298,14 +298,16 @@ def replace_kept(model: torch.nn.Module, other: dict[int, torch.Tensor]) -> None
                 of[key] = other[id(t)]
 
 
-def _is_mask(t: torch.Tensor) -> bool:
-    """Whether it says of several places which are meant. A single one is a state, which a step may set."""
-    return t.dtype is torch.bool and t.numel() > 1
+def _constants(model: torch.nn.Module, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+    """Those of a model's plain tensors that no step trains: neither parameters nor what shares memory with one."""
+    trained = {t.untyped_storage()._cdata for of in model.parameters() for t in plain_leaves(of)}
+    return [t for t in tensors if not isinstance(t, torch.nn.Parameter) and not t.requires_grad
+            and t.layout is torch.strided and t.untyped_storage()._cdata not in trained]
 
 
-def holds_masks(model: torch.nn.Module) -> bool:
-    """Whether the model has masks of its own."""
-    return any(map(_is_mask, [*model.buffers(), *Held(model).tensors]))
+def holds_constants(model: torch.nn.Module) -> bool:
+    """Whether the model holds tensors beside its parameters."""
+    return bool(_constants(model, plain_leaves([*model.buffers(), *Held(model).tensors])))
 
 
 def stands_on_cpu(model: torch.nn.Module) -> bool:
@@ -344,12 +346,12 @@ def without_data(tensors: list[torch.Tensor], device: str = DEVICE, dtype: torch
 class Given:
     """What else than sizes the example inputs give.
 
-    masks: so do those of the model, booleans, have theirs.
+    constants: what the model holds beside its parameters has its values, until something is written into it.
     values: integers and booleans have the values of the example, over and over where there are more of them.
     multiples: a batch dimension of a multiple of the batch follows it: the patches of all images, one after another."""
     values: bool = False
     multiples: bool = False
-    masks: bool = False
+    constants: bool = False
 
     def follows(self, size: int, batch: int) -> bool:
         """Whether a dimension of this size grows with the batch."""

@@ -20,7 +20,7 @@ from .._fake.precision import autocast, checked, converted, type_of
 from .._fake.tensors import (
     Given,
     batch_of,
-    holds_masks,
+    holds_constants,
     keeps_nothing,
     on_fake_cuda,
     refuse_what_is_not_plain,
@@ -129,7 +129,7 @@ def measure(model: Module | None = None, args: object = (), *rest: object,
                             accumulate=accumulate, loop=loop)
     try:
         measured, given = first_given(lambda given: on_fake_cuda("the model", lambda: run(given), stands_on_cpu(model)),
-                                      holds_masks(model))
+                                      holds_constants(model))
     except Error as e:
         if not isinstance(e.__cause__, DynamicOutputShapeException) or not is_of_backward(e.__cause__):
             raise

@@ -24,7 +24,7 @@ from .._fake.precision import autocast
 from .._fake.tensors import RESET_OR_DETACH, patch, refuse_what_is_strange
 from .._fake.wrapped import are_wrappers, is_composite, is_wrapper, parts_of, refuse_read_sparse
 from ..errors import CannotRecord
-from .spans import watch_spans
+from .spans import GradientsTurnedOn, watch_spans
 
 _STATE_LIMIT = 1024                  # bytes; scalars that a module keeps for its statistics are let pass
 # They change what a tensor is, or how large its storage is, behind the back of those that hold it.
@@ -220,7 +220,7 @@ class Observer(TorchDispatchMode):
     def note_grad_mode(self) -> None:
         if torch.is_grad_enabled() != self.grad_on:
             if self.in_backward:
-                raise CannotRecord("gradients are turned on")
+                raise GradientsTurnedOn("gradients are turned on")
             self.grad_on = not self.grad_on
             self.events.append(("grad", self.grad_on))
 

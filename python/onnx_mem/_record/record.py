@@ -60,7 +60,9 @@ class Record:
         first, last = self.batches
         if batch < first or last is not None and batch > last:
             raise Error(f"the record holds for batches {first} to {'any' if last is None else last}, not for {batch}: "
-                        "the model takes another path there; record it at this batch", "record-sizes")
+                        "the model takes another path there\n"
+                        f"  try: onnx_mem.record(model, x)   # with x of batch {batch}: that record holds there",
+                        "record-sizes")
 
     def at(self, length: int | None = None) -> Record:
         """The record at one length of its free size (default: that of the example inputs); itself where it has none.

@@ -30,7 +30,7 @@ from .._fake.tensors import (
     Given,
     batch_of,
     fake_cuda,
-    holds_masks,
+    holds_constants,
     keeps_nothing,
     refuse_what_is_not_plain,
     replace_kept,
@@ -43,6 +43,7 @@ from ..errors import CannotRecord, Error, reported
 from . import chance
 from .observe import observe
 from .record import MODES, Free, Record
+from .reruns import learn
 from .settle import program_of
 from .sizes import alike, at_batch, at_length, comparable, fit, fit_lengths
 
@@ -110,9 +111,14 @@ def record(model: Module | None = None, args: object = (), *rest: object,
         def of_grid(grid: Any) -> Record:
             runs = _Runs(batch, batch_dim, names, dims, grid, given)
             return _with_a_device(model, args, kwargs, runs, modes, precisions)
-        return _first_that_fits(of_grid, _grids(dims.length) if dims is not None else ())
+        while True:
+            try:
+                return _first_that_fits(of_grid, _grids(dims.length) if dims is not None else ())
+            except CannotRecord as e:
+                if not learn(e):
+                    raise
     with chance.left_as_they_were(), _older_objects_aside(), compiled_calls() as compiled:
-        (made, why), given = first_given(recorded, holds_masks(model))
+        (made, why), given = first_given(recorded, holds_constants(model))
     if given.values:
         notes.append(SAID_OF_VALUES)
     if compiled and not notes:
@@ -134,7 +140,8 @@ def _said_of_range(first: int, last: int | None) -> str:
     below = f"below batch {first}" if first > 1 else ""
     above = f"from batch {last + 1} on" if last is not None else ""
     return (f"forward takes another path {' and '.join(x for x in (below, above) if x)}: the record holds for "
-            + (f"batches {first} to {last}" if last is not None else f"batch {first} and more"))
+            + (f"batches {first} to {last}" if last is not None else f"batch {first} and more")
+            + "; for another one, record it with inputs of that batch")
 
 
 @contextlib.contextmanager

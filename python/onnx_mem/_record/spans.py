@@ -18,15 +18,22 @@ from .._fake.recurrent import RECURRENT, recurrent
 from .._fake.tensors import patch
 from .._fake.wrapped import plain_leaves
 from ..errors import CannotRecord
+from .reruns import is_of_checkpoint, is_rerun_of, noted_as_checkpoints, runs_again
 
 _VIEWS = (torch.ops.aten.view.default, torch.ops.aten.alias.default, torch.ops.aten.detach.default)
+
+
+class GradientsTurnedOn(CannotRecord):
+    """The backward of a Function runs operators that autograd differentiates."""
 
 
 class FunctionSpan:
     """One call of an autograd.Function from the start of its forward to the next line of the model."""
 
-    def __init__(self, observer: Any, cls_name: str) -> None:
-        self.observer, self.name = observer, cls_name
+    def __init__(self, observer: Any, cls: Any) -> None:
+        self.observer, self.cls = observer, cls
+        self.name = f"{cls.__module__}.{cls.__qualname__}".replace(" ", "")
+        self.begin = len(observer.events)
         self.ctx = None
         self.inputs: tuple[Any, ...] = ()
         self.outputs: tuple[Any, ...] = ()
@@ -108,6 +115,10 @@ class FunctionSpan:
             with torch.no_grad(), o if dispatching else contextlib.nullcontext():
                 results = ctx.apply(*gradients)
         except CannotRecord as e:
+            forward = [x[1] for x in o.events[self.begin:start] if x[0] == "op"]
+            backward = functools.partial(ctx.apply, *gradients)
+            if isinstance(e, GradientsTurnedOn) and is_rerun_of(forward, o, backward):
+                raise runs_again(self.cls, self.name) from e
             raise CannotRecord(f"the backward of {self.name}: {e.reason}") from e
         except Exception as e:
             raise CannotRecord(f"the backward of {self.name} failed on tensors without data: "
@@ -152,9 +163,12 @@ def watch_spans(observer: Any) -> Iterator[None]:
                 if name in vars(cls):
                     own = vars(cls)[name]
                     raw = own.__func__ if isinstance(own, (staticmethod, classmethod)) else own
-                    if callable(raw) and not isinstance(own, classmethod):
+                    if callable(raw):
                         stack.callback(setattr, cls, name, own)
-                        setattr(cls, name, staticmethod(wrap(observer, cls, raw)))
+                        watched = functools.partial(wrap, observer, cls)
+                        of_class = isinstance(own, classmethod)
+                        setattr(cls, name, _of_class(watched, raw) if of_class else staticmethod(watched(raw)))
+        stack.enter_context(noted_as_checkpoints(observer))
         if hasattr(torch.utils.checkpoint, "_checkpoint_impl"):
             patch(stack, torch.utils.checkpoint, "_checkpoint_impl", functools.partial(_checkpoint, observer))
         else:
@@ -165,17 +179,27 @@ def watch_spans(observer: Any) -> Iterator[None]:
         yield
 
 
+def _of_class(watched: Any, raw: Any) -> Any:
+    """A method of its class that is watched."""
+    @functools.wraps(raw)
+    def call(kind: Any, *args: Any, **kwargs: Any) -> Any:
+        return watched(functools.partial(raw, kind))(*args, **kwargs)
+    return classmethod(call)
+
+
 def _watched_forward(observer: Any, cls: Any, forward: Any) -> Any:
+    @functools.wraps(forward, updated=())
     def watched(*args: Any, **kwargs: Any) -> Any:
         span = observer.pending
-        if span is not None and not span.returned or observer.quiet:     # super().forward(...), or a Function in it
+        inside = span is not None and not span.returned                  # super().forward(...), or a Function in it
+        if inside or observer.quiet or args and is_of_checkpoint(args[0]):
             return forward(*args, **kwargs)
         if span is not None:
             span.before_next_line(dispatching=False)
         with_ctx = bool(args) and isinstance(args[0], FunctionCtx)
         ctx = args[0] if with_ctx else None
         actual = getattr(type(ctx), "_forward_cls", cls) if with_ctx else cls
-        span = FunctionSpan(observer, f"{actual.__module__}.{actual.__qualname__}".replace(" ", ""))
+        span = FunctionSpan(observer, actual)
         observer.events.append(("function", span.name))
         observer.pending = span
         span.ctx, span.inputs = ctx, args[1:] if with_ctx else args

@@ -238,7 +238,9 @@ TEST(Recorded, HoldsForOneBatchAlone) {
   const absl::StatusOr<ImportedModel> other = bare->Import({.batch = 8});
   EXPECT_EQ(DiagnosticOf(other.status()).message,
             "the record holds for batch 4 alone, not at 8: the model takes another path there");
-  EXPECT_EQ(DiagnosticOf(other.status()).details[0], "try: ... --batch 4   # or a record made at 8");
+  EXPECT_EQ(DiagnosticOf(other.status()).details[0], "try: ... --batch 4");
+  EXPECT_EQ(DiagnosticOf(other.status()).details[1],
+            "try: onnx_mem.export(model, args, path)   # in Python, with args of batch 8");
 }
 
 TEST(Recorded, RefusesASizeBetweenTheSteps) {

@@ -1,0 +1,82 @@
+"""Checkpoints that a library writes itself, as an autograd.Function, in records."""
+import pytest
+import torch
+from torch import nn
+
+import onnx_mem
+
+
+class Again(torch.autograd.Function):
+    """A checkpoint as libraries write it, fairscale among them: a tensor without elements makes it differentiable."""
+
+    @staticmethod
+    def forward(ctx, dummy, run, x):
+        ctx.run = run
+        ctx.save_for_backward(x)
+        with torch.no_grad():
+            return run(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x = ctx.saved_tensors[0].detach().requires_grad_(True)
+        with torch.enable_grad():
+            y = ctx.run(x)
+        torch.autograd.backward((y,), (gradient,))
+        return None, None, x.grad
+
+
+class OtherWay(Again):
+    """Its backward differentiates another function than its forward."""
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x = ctx.saved_tensors[0].detach().requires_grad_(True)
+        with torch.enable_grad():
+            y = ctx.run(x).tanh()
+        torch.autograd.backward((y,), (gradient,))
+        return None, None, x.grad
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up, self.down, self.drop = nn.Linear(32, 128), nn.Linear(128, 32), nn.Dropout(0.1)
+
+    def forward(self, x):
+        return x + self.drop(self.down(self.up(x).relu()))
+
+
+class Stack(nn.Module):
+    def __init__(self, again=Again.apply):
+        super().__init__()
+        self.stem, self.head, self.again = nn.Linear(16, 32), nn.Linear(32, 5), again
+        self.blocks = nn.ModuleList(Block() for _ in range(3))
+
+    def forward(self, x):
+        x = self.stem(x)
+        for block in self.blocks:
+            x = (self.again or Again.apply)(torch.tensor([], requires_grad=True), block, x)
+        return self.head(x)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_a_checkpoint_of_a_library_is_one(program, training):
+    model, x = Stack(again=None), torch.zeros(2, 9, 16)
+    record = onnx_mem.record(model, x)
+    ours = onnx_mem.analyze(record, batch=7, loss="mean", mode="training" if training else "inference")
+    took = onnx_mem.measure(model, x, batch=7, training=training, loss="mean")
+    if not training:
+        assert ours.inference.peak_bytes == took.peak_bytes
+        return
+    fields = ("peak_bytes", "first_step_peak_bytes", "saved_activation_bytes")
+    assert {f: getattr(ours.training, f) for f in fields} == {f: getattr(took, f) for f in fields}
+
+
+def test_what_runs_again_is_held_against_forward():
+    with pytest.raises(onnx_mem.CannotRecord, match="gradients are turned on"):
+        onnx_mem.record(Stack(again=OtherWay.apply), torch.zeros(2, 9, 16))
+
+
+def test_a_function_under_another_name_has_a_way_out():
+    with pytest.raises(onnx_mem.CannotRecord, match="torch.utils.checkpoint in its place is recorded"):
+        onnx_mem.record(Stack(), torch.zeros(2, 9, 16))
