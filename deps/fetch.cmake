@@ -56,7 +56,18 @@ function(fetch_from_debian name folder)
   set(own -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts=${apt}/parts -o Dir::State::lists=${apt}/lists
       -o Dir::Cache=${apt}/cache -o APT::Sandbox::User=root -qq)
   run_logged(${folder}/apt.log apt-get ${own} update)
-  run_logged(${folder}/apt.log ${CMAKE_COMMAND} -E chdir ${folder} apt-get ${own} source --download-only ${name})
+  # The version of the release itself: mirrors may list sources of security updates that they do not have. Which file it
+  # must be, its hash says.
+  set(release "")
+  if(EXISTS /etc/os-release)
+    file(STRINGS /etc/os-release release REGEX "^VERSION_CODENAME=")
+    string(REGEX REPLACE "^VERSION_CODENAME=" "/" release "${release}")
+  endif()
+  set(download ${CMAKE_COMMAND} -E chdir ${folder} apt-get ${own} source --download-only)
+  execute_process(COMMAND ${download} ${name}${release} RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+  if(failed)
+    run_logged(${folder}/apt.log ${download} ${name})
+  endif()
 endfunction()
 
 function(check_package name file)
