@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/allocators/cuda_allocator.h"
 #include "analyzer/graph/diagnostic.h"
 
 namespace onnx_mem {

@@ -101,10 +101,6 @@ struct AllocatorOptions {
 // A framework asks as it runs, a session as it planned before; figures of one in the other's allocator are nobody's.
 enum class Client : uint8_t { kFramework, kSession };
 
-// should_split of c10/cuda/CUDACachingAllocator.cpp: a block of the large pool is cut where more than kSmallSize
-// remain.
-inline constexpr int64_t kMostUncutBytes = int64_t{1} << 20;
-
 struct AllocatorRow {
   std::string_view name;
   std::string_view description;

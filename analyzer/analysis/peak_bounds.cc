@@ -50,13 +50,13 @@ class Bounds {
 
   absl::StatusOr<PeakBounds> Join() const {
     PeakBounds bounds{std::min(lowest_, peak_bytes_), std::max(highest_, peak_bytes_)};
-    RETURN_IF_ERROR(TakeTogether(less_, bounds));
+    RETURN_IF_ERROR(TakeTogether(less_, /*all_conventions=*/false, bounds));
     for (const Alternative* one : only_less_) {
       Alternatives some = less_;
       some.push_back(one);
-      RETURN_IF_ERROR(TakeTogether(some, bounds));
+      RETURN_IF_ERROR(TakeTogether(some, /*all_conventions=*/false, bounds));
     }
-    RETURN_IF_ERROR(TakeTogether(more_, bounds));
+    RETURN_IF_ERROR(TakeTogether(more_, /*all_conventions=*/!run_.training, bounds));
     bounds.low_bytes = std::max<int64_t>(bounds.low_bytes, 0);  // what is taken off in bytes may be more than there is
     return bounds;
   }
@@ -68,9 +68,9 @@ class Bounds {
   }
 
   // All that the graph may be, by itself and with one convention of whoever wrote the code at a time: a convention may
-  // move the peak the other way. An inference has little but values with names and activations: at most, code has a
-  // name for each and writes over none.
-  absl::Status TakeTogether(const Alternatives& taken, PeakBounds& bounds) const {
+  // move the peak the other way. `all_conventions`: then with all of them. An inference has little but values with
+  // names and activations: at most, code has a name for each and writes over none.
+  absl::Status TakeTogether(const Alternatives& taken, bool all_conventions, PeakBounds& bounds) const {
     Alternatives facts, conventions;
     for (const Alternative* one : taken) (one->convention ? conventions : facts).push_back(one);
     const auto widen = [&](const Alternatives& some) -> absl::Status {
@@ -85,7 +85,7 @@ class Bounds {
       some.push_back(convention);
       RETURN_IF_ERROR(widen(some));
     }
-    if (run_.training || &taken != &more_) return absl::OkStatus();
+    if (!all_conventions || conventions.size() < 2) return absl::OkStatus();
     facts.insert(facts.end(), conventions.begin(), conventions.end());
     return widen(facts);
   }

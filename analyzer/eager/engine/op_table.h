@@ -44,9 +44,8 @@
 //   reduce       {axes} or {axis}; none: all. sum mean amax amin prod norm {p} logsumexp argmax argmin cumsum cumprod
 //                logcumsumexp cumulative_extremum
 //                max_dim (values+indices) std var all any
-//   loss         nll_loss (log-probabilities, target) ctc_loss (log-probabilities, targets) {zero_infinity}; (x,
-//   target)
-//                huber_loss mse_loss smooth_l1_loss soft_margin_loss binary_cross_entropy (.., weight?)
+//   loss         nll_loss (log-probabilities, target) ctc_loss (log-probabilities, targets) {zero_infinity}
+//                (x, target): huber_loss mse_loss smooth_l1_loss soft_margin_loss binary_cross_entropy (.., weight?)
 //                binary_cross_entropy_with_logits (.., weight?, pos_weight?)
 //   select       embedding (weight, indices) embedding_bag {mode} index_select (x, indices) {axis} gather (x, index)
 //                {axis} index (x, i...)
@@ -55,9 +54,8 @@
 //                {accumulate} topk sort nonzero copy_into (x, y: written into x in place) unique one_hot triu tril
 //                without_gradient (new tensors of the sizes that the call says)
 //   shape        block_diag (matrices...) cat {axis} stack {axis} pad {pads, mode} upsample {mode} pixel_shuffle
-//   pixel_unshuffle roll repeat
-//                {repeats} flip rot90 channel_shuffle diag_embed {rows, columns} diagonal_copy trace im2col col2im
-//                unfold_backward {axis} grid_sample affine_grid
+//                pixel_unshuffle roll repeat {repeats} flip rot90 channel_shuffle diag_embed {rows, columns}
+//                diagonal_copy trace im2col col2im unfold_backward {axis} grid_sample affine_grid
 //   create       arange full empty zeros_like random (uniform/normal/bernoulli; new, no gradient)
 //   attention    sdpa (q, k, v, mask?) {kernel: math|flash|efficient, causal, scale, dropout, gqa_groups}
 //   dropout      dropout {p} feature_dropout {p}
@@ -72,9 +70,10 @@
 //                {frame, hop} to_complex complex_abs complex_mul
 //   complex      (of a record: complex dtypes) complex_to_complex {axes} real_to_complex {axes, half} complex_to_real
 //                {axes} complex polar abs_of_complex; views: conj view_as_real view_as_complex
-//   matrices     cholesky det logdet inverse solve (a, b) {left} solve_triangular (a, b) grouped_mm (a, b, ends of
-//   groups?) detection    roi_align (features, boxes) roi_pool deform_conv (x, weight, offset, bias?, mask?) collective
-//   (tensor parallelism) all_reduce_gradient all_reduce all_gather {axis, reduces} reduce_scatter {axis}
+//   matrices     cholesky det logdet inverse solve (a, b) {left} solve_triangular (a, b)
+//                grouped_mm (a, b, ends of groups?)
+//   detection    roi_align (features, boxes) roi_pool deform_conv (x, weight, offset, bias?, mask?)
+//   collective   (tensor parallelism) all_reduce_gradient all_reduce all_gather {axis, reduces} reduce_scatter {axis}
 //                split_embedding (rows of the table, indices) {rows}
 //   default      opaque {workspace_bytes} (a loop or branch run as one step)
 //                custom_function {saves: inputs|nothing, workspace_bytes} (an autograd.Function of the model's code)

@@ -3,6 +3,7 @@
 // _cdist_forward, _pdist_forward, linalg_cholesky_ex), torch/csrc/autograd/FunctionsManual.cpp
 // (copysign_tensor_self_backward, cholesky_backward).
 #include <array>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/eager/operators/families.h"
@@ -66,17 +67,22 @@ void EnactLdexp(Machine& m, const Call& call, Outputs& out) {
   });
 }
 
+// Distances between the rows of the two inputs, which are saved with them: saved(2).
+NodeRef MakeDistances(Machine& m, const Call& call, std::string_view name, std::string_view op, Outputs& out) {
+  const TensorRef &a = call.input(0), &b = call.input(1);
+  NodeRef node = m.MakeNode(name, {a, b});
+  node.Save(a);
+  node.Save(b);
+  out[0] = m.New(op, call.output_dims(), a->dtype);
+  node.Save(out[0]);
+  node.Output(out[0]);
+  return node;
+}
+
 // torch.cdist, where it is not by matrix products: the kernel reads the gradient row by row, and for the other rows
 // it and the distances the other way round.
 void EnactDistances(Machine& m, const Call& call, Outputs& out) {
-  const TensorRef &a = call.input(0), &b = call.input(1);
-  NodeRef node = m.MakeNode("CdistBackward0", {a, b});
-  node.Save(a);
-  node.Save(b);
-  out[0] = m.New("_cdist_forward", call.output_dims(), a->dtype);
-  node.Save(out[0]);
-  node.Output(out[0]);
-  node.Formula([](Backward& back) {
+  MakeDistances(m, call, "CdistBackward0", "_cdist_forward", out).Formula([](Backward& back) {
     const TensorRef a = back.saved(0), b = back.saved(1);
     if (back.needs(0)) {
       const TensorRef grad = Contiguous(back.m, back.grad());
@@ -94,14 +100,7 @@ void EnactDistances(Machine& m, const Call& call, Outputs& out) {
 
 // torch.cdist by matrix products, of many rows: both gradients are made in one expression (_euclidean_dist_backward).
 void EnactEuclidean(Machine& m, const Call& call, Outputs& out) {
-  const TensorRef &a = call.input(0), &b = call.input(1);
-  NodeRef node = m.MakeNode("EuclideanDistBackward0", {a, b});
-  node.Save(a);
-  node.Save(b);
-  out[0] = m.New("_euclidean_dist", call.output_dims(), a->dtype);
-  node.Save(out[0]);
-  node.Output(out[0]);
-  node.Formula([](Backward& back) {
+  MakeDistances(m, call, "EuclideanDistBackward0", "_euclidean_dist", out).Formula([](Backward& back) {
     const TensorRef distances = back.saved(2);
     const TensorRef ratio = NewPointwise(back.m, "div", {back.grad(), distances});
     back.m.NewLike("eq", *distances, DType::kBool);
