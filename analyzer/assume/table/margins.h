@@ -8,11 +8,13 @@
 // in an inference names alone do. What a file does not list comes on top of the rows: of a file that lacks listed
 // parameters what they led to is trained too, as they are; a file that lists nothing tells of no tensor that it lacks.
 //
-// Data: five sets of testdata/blind as they were when scored, before any rule was made on them. Training steps were
-// held in 87.7, 95.4, 96.7, 96.0 and 91.2 % of the cases, in the last two with -1 to +6 %; with -2 to +7 %, 94.6 % of
-// the last one's were, at a median width of 10.3 %. Inferences were held in 94.9, 88.7, 92.1 and 82.3 % of four sets,
-// 556 cases, with 1 to 6 %: of the 57 that were not, 7 have no figure, 28 were at most 7 % above the range or 1.2 %
-// below it, and 22 farther, each model for a cause of its own. With -3 to +10 %, 90.8 % of the fifth set's were.
+// Data: six sets of testdata/blind as they were when scored, before any rule was made on them. Training steps were
+// held in 87.7, 95.4, 96.7, 96.0, 91.2 and 97.2 % of the cases, with -1 to +6 % in the fourth and fifth and -2 to +7 %
+// in the sixth. With -4 to +7 %, 96.2 % of the fifth's and 99.5 % of the sixth's were, at a median width of 11 %: a
+// peak is less than expected where a weight is frozen by a line that no file shows. Inferences were held in 94.9, 88.7,
+// 92.1 and 82.3 % of four sets, 556 cases, with 1 to 6 %: of the 57 that were not, 7 have no figure, 28 were at most 7 %
+// above the range or 1.2 % below it, and 22 farther, each model for a cause of its own. With -3 to +10 %, 90.8 % of the
+// fifth set's and all of the sixth's were.
 #ifndef ONNX_MEM_ANALYZER_ASSUME_TABLE_MARGINS_H_
 #define ONNX_MEM_ANALYZER_ASSUME_TABLE_MARGINS_H_
 
@@ -30,7 +32,7 @@ struct Margin {
 
 // How far the range reaches at least, whatever the rows leave open.
 constexpr Margin LeastReach(bool training) {
-  return training ? Margin{.less_percent = 2, .more_percent = 7} : Margin{.less_percent = 3, .more_percent = 10};
+  return training ? Margin{.less_percent = 4, .more_percent = 7} : Margin{.less_percent = 3, .more_percent = 10};
 }
 
 // What a file tells of the module's tensors: it has all parameters that it lists (dynamo's), it lists parameters that

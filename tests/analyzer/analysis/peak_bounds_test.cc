@@ -98,7 +98,7 @@ TEST(PeakBounds, ARangeReachesAtLeastAMarginWhereNothingIsOpen) {
   Workload workload;
   workload.run.dropout = 0.0;
   const Bounded settled = BoundsIn(ParseGraph(kClassifier), workload);
-  EXPECT_EQ(settled.all.low_bytes, settled.peak_bytes - settled.peak_bytes / 100 * 2);
+  EXPECT_EQ(settled.all.low_bytes, settled.peak_bytes - settled.peak_bytes / 100 * 4);
   EXPECT_EQ(settled.all.high_bytes, settled.peak_bytes + settled.peak_bytes / 100 * 7);
 }
 
