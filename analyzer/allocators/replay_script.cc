@@ -19,7 +19,7 @@ ReplayScript::ReplayScript(const MemoryProgram& program) : num_steps_(program.st
   lives_.reserve(program.buffers.size());
   for (const Buffer& buffer : program.buffers) {
     ReplayedLife life;
-    life.bytes = buffer.bytes;
+    life.bytes = HasBlock(buffer) ? buffer.bytes : 0;
     life.begin = buffer.begin;
     life.end = buffer.end;
     life.category = buffer.category;

@@ -90,8 +90,12 @@ struct Buffer {
   DType dtype = DType::kUnknown;
   SharedText module;     // of the node that made it
   bool assumed = false;  // made by an operator without a rule
+  bool on_cpu = false;   // counted with the rest, but none of the device's allocator
   friend bool operator==(const Buffer&, const Buffer&) = default;
 };
+
+// Whether the device's allocator has a block for it.
+inline bool HasBlock(const Buffer& buffer) { return buffer.bytes > 0 && !buffer.on_cpu; }
 
 struct MemoryProgram {
   IdVector<StepId, Step> steps;

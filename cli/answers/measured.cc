@@ -59,7 +59,9 @@ Match MatchBlocks(const RunFigures& figures, const SnapshotPeak& peak) {
       match.unexplained.push_back(block);
     }
   }
-  for (const auto& [bytes, buffer] : open) match.missing.push_back(buffer);
+  for (const auto& [bytes, buffer] : open) {
+    if (HasBlock(*buffer)) match.missing.push_back(buffer);
+  }
   return match;
 }
 

@@ -67,7 +67,9 @@ void AddState(MemoryProgram& program, const std::vector<TrainedParameter>& param
   for (const TrainedParameter& p : parameters) {
     for (const StateTensor& state : StateOf(optimizer, row, p)) {
       Buffer* buffer = add(absl::StrCat(p.name, ".", std::string(state.name)), state.bytes);
-      if (buffer == nullptr || state.bytes != p.bytes) continue;
+      if (buffer == nullptr) continue;
+      buffer->on_cpu = state.on_cpu && optimizer.implementation != OptimizerImplementation::kFused;
+      if (state.bytes != p.bytes) continue;
       buffer->dims = p.dims;
       buffer->dtype = p.dtype;
     }

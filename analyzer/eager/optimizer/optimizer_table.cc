@@ -8,34 +8,30 @@
 namespace onnx_mem {
 namespace {
 
-constexpr int64_t kStepScalarBytes = 4;
+constexpr StateTensor kStep = {.name = "step", .bytes = 4, .on_cpu = true};
 
 std::vector<StateTensor> NoState(const TrainedParameter&) { return {}; }
 std::vector<StateTensor> Momentum(const TrainedParameter& p) { return {{"momentum_buffer", p.bytes}}; }
 std::vector<StateTensor> TwoMoments(const TrainedParameter& p) {
-  return {{"step", kStepScalarBytes}, {"exp_avg", p.bytes}, {"exp_avg_sq", p.bytes}};
+  return {kStep, {"exp_avg", p.bytes}, {"exp_avg_sq", p.bytes}};
 }
 std::vector<StateTensor> ThreeMoments(const TrainedParameter& p) {
-  return {{"step", kStepScalarBytes}, {"exp_avg", p.bytes}, {"exp_avg_sq", p.bytes}, {"max_exp_avg_sq", p.bytes}};
+  return {kStep, {"exp_avg", p.bytes}, {"exp_avg_sq", p.bytes}, {"max_exp_avg_sq", p.bytes}};
 }
-std::vector<StateTensor> SquareAverage(const TrainedParameter& p) {
-  return {{"step", kStepScalarBytes}, {"square_avg", p.bytes}};
-}
+std::vector<StateTensor> SquareAverage(const TrainedParameter& p) { return {kStep, {"square_avg", p.bytes}}; }
 std::vector<StateTensor> SquareAverageAndMomentum(const TrainedParameter& p) {
-  return {{"step", kStepScalarBytes}, {"square_avg", p.bytes}, {"momentum_buffer", p.bytes}};
+  return {kStep, {"square_avg", p.bytes}, {"momentum_buffer", p.bytes}};
 }
 std::vector<StateTensor> SquareAverageAndMean(const TrainedParameter& p) {
-  return {{"step", kStepScalarBytes}, {"square_avg", p.bytes}, {"grad_avg", p.bytes}};
+  return {kStep, {"square_avg", p.bytes}, {"grad_avg", p.bytes}};
 }
-std::vector<StateTensor> SumOfSquares(const TrainedParameter& p) {
-  return {{"step", kStepScalarBytes}, {"sum", p.bytes}};
-}
+std::vector<StateTensor> SumOfSquares(const TrainedParameter& p) { return {kStep, {"sum", p.bytes}}; }
 
 // torch/optim/_adafactor.py: a row and a column of second moments for matrices, a full one for vectors.
 std::vector<StateTensor> Factored(const TrainedParameter& p) {
-  if (p.dims.size() < 2) return {{"step", kStepScalarBytes}, {"variance", p.bytes}};
+  if (p.dims.size() < 2) return {kStep, {"variance", p.bytes}};
   const FactorBytes factors = FactorsOf(p);
-  return {{"step", kStepScalarBytes}, {"row_var", factors.rows}, {"col_var", factors.columns}};
+  return {kStep, {"row_var", factors.rows}, {"col_var", factors.columns}};
 }
 
 // transformers/optimization.py: factors in float32, and the parameter's root mean square of the step before.

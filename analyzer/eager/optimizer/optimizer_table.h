@@ -16,6 +16,8 @@ namespace onnx_mem {
 struct StateTensor {
   std::string_view name;
   int64_t bytes;
+  // On the CPU unless the step is fused: torch/optim/adam.py, "Deliberately host `step` on CPU".
+  bool on_cpu = false;
 };
 using StateFn = std::vector<StateTensor> (*)(const TrainedParameter&);
 

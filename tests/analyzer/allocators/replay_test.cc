@@ -141,6 +141,22 @@ TEST(Replay, StateOfTheFirstStepIsKept) {
   EXPECT_EQ(usage.device_allocations, 3);
 }
 
+TEST(Replay, WhatIsOnTheCpuHasNoBlock) {
+  MemoryProgram program = Program(1, {{"w", Category::kParameters, kMiB, 0, 1}});
+  const AllocatorUsage without = *Replay(program);
+  Buffer step;
+  step.name = "w.step";
+  step.category = Category::kOptimizerState;
+  step.bytes = 4;
+  step.begin = StepId(0);
+  step.end = StepId(1);
+  step.on_cpu = true;
+  const BufferId added = program.buffers.Add(step);
+  EXPECT_EQ(Replay(program)->peak_allocated_bytes, without.peak_allocated_bytes);
+  program.buffers[added].on_cpu = false;
+  EXPECT_EQ(Replay(program)->peak_allocated_bytes, without.peak_allocated_bytes + 512);
+}
+
 TEST(Replay, OfNothing) {
   EXPECT_EQ(Replay(MemoryProgram())->peak_reserved_bytes, 0);
   EXPECT_EQ(Replay(Program(3, {}))->peak_reserved_bytes, 0);

@@ -137,6 +137,21 @@ TEST(OptimizerTest, WhatHasNoFusedFormWasNotMeasuredFused) {
   }
 }
 
+// torch/optim/adam.py: "Deliberately host `step` on CPU if both capturable and fused are off".
+TEST(OptimizerTest, TheCountOfStepsIsOnTheDeviceOnlyWhereAFusedKernelReadsIt) {
+  const std::vector<TrainedParameter> parameters = {{"w", 65536, 16384, {128, 128}, DType::kFloat32}};
+  Optimizer adam = *ParseOptimizer("adam");
+  const auto on_cpu = [&] {
+    std::string names;
+    for (const Buffer& buffer : StepAlone(parameters, adam, false).buffers)
+      names += buffer.on_cpu ? buffer.name.str() : "";
+    return names;
+  };
+  EXPECT_EQ(on_cpu(), "w.step");
+  adam.implementation = OptimizerImplementation::kFused;
+  EXPECT_EQ(on_cpu(), "");
+}
+
 TEST(OptimizerTest, ANumberIsBytesOfStatePerParameter) {
   std::vector<TrainedParameter> parameters(1);
   parameters[0].elements = 10;
