@@ -196,6 +196,17 @@ bool Locals::IsNormedBeside(TensorId id, const Home& home, const Units& units) c
   });
 }
 
+// x = self.proj(x); a, b = self.conv(x).chunk(2, 1): the names of the pieces leave that of the operand as it is.
+bool Locals::IsTakenApart(int32_t unit, const Home& home) const {
+  const TensorId result = OnlyResult(unit, home.depth);
+  if (!result.valid()) return false;
+  const NodeIds& readers = graph_.tensors[result].consumers;
+  return std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    const TensorIds& pieces = graph_.nodes[reader].outputs;
+    return !pieces.empty() && pieces[0].valid() && IsSplitPiece(pieces[0]);
+  });
+}
+
 int32_t Locals::PossibleNameOf(TensorId id, bool lists) const {
   const Tensor& tensor = graph_.tensors[id];
   if (!tensor.producer.valid() || tensor.consumers.empty()) return -1;
@@ -221,7 +232,7 @@ int32_t Locals::PossibleNameOf(TensorId id, bool lists) const {
   // x = self.relu(self.bn(self.conv(x))).
   const int32_t reader = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;
   const bool adjacent = call >= 0 && reader >= 0 && calls_.span(reader).begin == calls_.span(call).end + 1;
-  if (!adjacent) return UntilRebound(id, home);
+  if (!adjacent || IsTakenApart(units[0], home)) return UntilRebound(id, home);
   int32_t nested = EndOfNestedCalls(units[0], home);
   for (int32_t next = NextInStatement(nested, home); next >= 0; next = NextInStatement(nested, home)) nested = next;
   return nested;  // x = self.conv(x); x = F.relu(self.bn(x))

@@ -107,6 +107,7 @@ class Locals {
   bool IsPadOfCall(TensorId id, const Home& home) const;
   TensorId NextScale(TensorId id) const;
   bool IsNormedBeside(TensorId id, const Home& home, const Units& units) const;
+  bool IsTakenApart(int32_t unit, const Home& home) const;
   bool IsHandedIn(TensorId id, int32_t call, const Home& home) const;
   // local_skips.cc
   bool IsSkip(TensorId id, const Home& home, const Units& units) const;

@@ -41,6 +41,23 @@ bool SourceNames::ReadsOlderLater(const SourceFrame& frame, const Name& alias, s
   return false;
 }
 
+// outs.append(self.conv(x)): the list has it until the function returns or the name gets another value. Not known where
+// a line takes values out of the list, and where the same line runs again behind the last reader: a list may have begun
+// anew there, outs = [], which runs no operator.
+std::optional<int32_t> SourceNames::EndOfAppended(const SourceFrame& frame, size_t maker,
+                                                  const std::vector<size_t>& readers) const {
+  const SourceLine* line = frame.runs[maker].line;
+  const Name& list = line->statement.targets[0];
+  for (size_t run = maker + 1; run < frame.runs.size(); ++run) {
+    const SourceLine* later = frame.runs[run].line;
+    if (later == nullptr) continue;
+    if (later->statement.kind == StatementKind::kAssign && Contains(later->statement.targets, list))
+      return EndOfRound(frame, run);
+    if (Contains(later->statement.pops, list) || (later == line && run > readers.back())) return std::nullopt;
+  }
+  return frame.end;
+}
+
 // for skip in reversed(skips): x = self.up(x, skip): what a later round reads by the same name was in the list when
 // this one ran, so the list has all of them, until the function returns. Not so where a line takes each out of it
 // (pop), which runs no operator and leaves no trace: possible, not likely.

@@ -168,6 +168,7 @@ std::optional<int32_t> SourceNames::HeldUntil(TensorId id) const {
   if (readers.back() == maker) return made.units_a_round > 0 ? std::optional<int32_t>(-1) : std::nullopt;
   if (!IsResult(UnitOf(frame, graph_.tensors[id].producer.value()), id)) return std::nullopt;
   const Statement& statement = made.line->statement;
+  if (statement.kind == StatementKind::kAppend) return EndOfAppended(frame, maker, readers);
   if (!Binds(statement) || statement.targets.empty()) return std::nullopt;
   const std::optional<Name> name = NameOf(frame, id, readers);
   if (!name) return std::nullopt;

@@ -77,6 +77,8 @@ class SourceNames {
   std::optional<int32_t> EndOfName(const SourceFrame& frame, const Name& name, size_t after) const;
   std::optional<Name> AliasIn(const SourceFrame& frame, size_t reader, size_t maker) const;
   bool ReadsOlderLater(const SourceFrame& frame, const Name& alias, size_t reader, TensorId id) const;
+  std::optional<int32_t> EndOfAppended(const SourceFrame& frame, size_t maker,
+                                       const std::vector<size_t>& readers) const;
   std::optional<int32_t> EndOfAlias(const SourceFrame& frame, const Name& alias, size_t reader, TensorId id) const;
 
   const FrameworkGraph& graph_;

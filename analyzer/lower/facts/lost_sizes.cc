@@ -39,15 +39,6 @@ bool IsVector(std::string_view target) {
          (last == "weight" && is_of_norm);
 }
 
-// "fc.parametrizations.weight" -> "fc": the module that runs with what torch.nn.utils.parametrize makes of its
-// parameters.
-std::string_view OwnerOf(std::string_view module) {
-  constexpr std::string_view kParametrizations = "parametrizations.";
-  const size_t at = module.find(kParametrizations);
-  if (at == std::string_view::npos) return module;
-  return at == 0 ? std::string_view() : module.substr(0, at - 1);
-}
-
 // Of the parameters that a module owns directly, bytes.
 struct OwnSizes {
   int64_t most = 0;
@@ -197,7 +188,7 @@ int64_t BytesByName(const KnownSizes& sizes, std::string_view target) {
 
 // What the code around a layer that nobody calls computed of its weight; null: nothing.
 const ComputedOfModule* ComputedAround(const ComputedOfModules& computed, std::string_view module) {
-  if (computed.find(OwnerOf(module)) != computed.end()) return nullptr;
+  if (computed.find(WithoutParametrizations(module)) != computed.end()) return nullptr;
   const auto around = computed.find(SplitPath(module).first);
   return around == computed.end() || around->second.weight_bytes == 0 ? nullptr : &around->second;
 }
@@ -207,7 +198,7 @@ const ComputedOfModule* ComputedAround(const ComputedOfModules& computed, std::s
 // out.
 bool IsOfOtherMode(const KnownSizes& sizes, const ComputedOfModules& computed, std::string_view target) {
   const auto [module, last] = SplitPath(target);
-  const auto runs = computed.find(OwnerOf(module));
+  const auto runs = computed.find(WithoutParametrizations(module));
   return Find(sizes.of_name, std::string(last)) == 0 && sizes.of_module.contains(module) && runs != computed.end() &&
          runs->second.most_bytes == 0;
 }
@@ -235,7 +226,7 @@ MostOfLost MostOfOne(const KnownSizes& sizes, const ComputedOfModules& computed,
 bool MayBeTable(const KnownSizes& sizes, const ComputedOfModules& computed, const std::string& target) {
   const auto [module, last] = SplitPath(target);
   return last == "weight" && BytesByName(sizes, target) == 0 && !sizes.of_module.contains(module) &&
-         !computed.contains(OwnerOf(module)) && ComputedAround(computed, module) == nullptr;
+         !computed.contains(WithoutParametrizations(module)) && ComputedAround(computed, module) == nullptr;
 }
 
 }  // namespace
@@ -244,6 +235,13 @@ std::pair<std::string_view, std::string_view> SplitPath(std::string_view target)
   const size_t dot = target.rfind('.');
   if (dot == std::string_view::npos) return {{}, target};
   return {target.substr(0, dot), target.substr(dot + 1)};
+}
+
+std::string_view WithoutParametrizations(std::string_view module) {
+  constexpr std::string_view kParametrizations = "parametrizations.";
+  const size_t at = module.find(kParametrizations);
+  if (at == std::string_view::npos) return module;
+  return at == 0 ? std::string_view() : module.substr(0, at - 1);
 }
 
 bool IsFoldedTensor(const Tensor& tensor) {
@@ -276,7 +274,7 @@ MostOfLost MostBytesOf(const Graph& graph, const std::vector<std::string>& unkno
       one.on_the_way_bytes = std::max<int64_t>(one.bytes - rest, 0);  // it is trained as a whole
       one.bytes -= one.on_the_way_bytes;
     }
-    const auto owner = computed.find(OwnerOf(SplitPath(target).first));
+    const auto owner = computed.find(WithoutParametrizations(SplitPath(target).first));
     if (owner != computed.end() && owner->second.most_bytes > 0) {
       one.bytes = std::min(one.bytes, owner->second.most_bytes);
       const int64_t counted = IsDirection(target, unknown) ? 0 : std::min(one.bytes, owner->second.weight_bytes);

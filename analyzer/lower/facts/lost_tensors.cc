@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/exported/exporter_metadata.h"
 #include "analyzer/lower/facts/parameters.h"
+#include "analyzer/lower/facts/second_names.h"
 #include "analyzer/lower/facts/stored_tensors.h"
 
 namespace onnx_mem {
@@ -243,23 +244,19 @@ class Finder {
     return Give(id, 2, *bias, graph_.tensors[node.inputs[1]].dtype, Shape(Dims{channels}));
   }
 
-  // Parameters that are read under another name: the exported program reads a tensor that two modules share under one
-  // of its names, in both modules (torch/export, _trace.py).
-  absl::flat_hash_set<std::string> Shared() const {
-    absl::flat_hash_set<std::string> shared;
+  std::vector<ForeignRead> ForeignReads() const {
+    std::vector<ForeignRead> reads;
     for (const CallNodes& call : calls_) {
       const std::string module(CallingModuleOf(graph_.nodes[call.nodes[0]]));
       for (const SignatureEntry* entry : ArgumentsOf(call)) {
-        const auto [owner, last] = SplitPath(entry->target);
-        if (owner != module)
-          shared.insert(module.empty() ? std::string(last) : absl::StrCat(module, ".", std::string(last)));
+        if (SplitPath(entry->target).first != module) reads.push_back({module, entry->target});
       }
     }
-    return shared;
+    return reads;
   }
 
   std::vector<std::string> Unknown(SignatureKind kind) const {
-    absl::flat_hash_set<std::string> known = Shared();
+    absl::flat_hash_set<std::string> known;
     for (const CallNodes& call : calls_) {
       for (const std::string& arg : ArgumentsAndListed(call.call)) {
         if (const SignatureEntry* entry = graph_.signature.FindPlaceholder(arg)) known.insert(entry->target);
@@ -271,6 +268,7 @@ class Finder {
           present_.contains(entry.target) || known.contains(entry.target) || copies_.contains(entry.target);
       if (entry.kind == kind && !is_known) unknown.push_back(entry.target);
     }
+    EraseSecondNames(graph_.signature, kind, ForeignReads(), unknown);
     return unknown;
   }
 

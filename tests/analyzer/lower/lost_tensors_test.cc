@@ -212,5 +212,49 @@ TEST(LostTensors, WhatCodeReadsFromADictIsOneTensor) {
   EXPECT_EQ(Merged("cell.zeros", "cell.more_zeros"), 1) << "two attributes of equal contents";
 }
 
+// A call in a module that reads a parameter by its name in the program.
+struct Read {
+  std::string module;
+  std::string target;
+};
+
+// Of the parameters that are `listed`, in order, what is unread beside what the calls read and the file has.
+std::vector<std::string> Unread(const std::vector<std::string>& listed, const std::vector<Read>& reads) {
+  Graph graph;
+  std::string signature = "# inputs\n";
+  for (const std::string& target : listed)
+    absl::StrAppend(&signature, "p_", target, ": PARAMETER target='", target, "'\n");
+  for (const auto& [module, target] : reads) {
+    Node node = NodeOf("Conv", absl::StrCat("y_", target), "aten.conv1d.default", absl::StrCat("%x, %p_", target));
+    node.inputs = {TensorId(), AddStored(target, {4, 4, 3}, graph)};
+    node.metadata["pkg.torch.onnx.name_scopes"] = absl::StrCat("['', '", module, "', 'call']");
+    graph.nodes.Add(std::move(node));
+  }
+  graph.signature = ProgramSignature::Parse(signature);
+  return FindLostTensors(graph).unknown;
+}
+
+using Targets = std::vector<std::string>;
+
+// self.conv1, self.conv2; self.net = nn.Sequential(self.conv1, nn.ReLU(), self.conv2), which runs
+TEST(LostTensors, LayersThatAContainerHasAgainAreItsOwn) {
+  const std::vector<Read> reads = {{"net.0", "net.0.weight"}, {"net.2", "net.2.weight"}};
+  EXPECT_EQ(Unread({"conv1.weight", "conv2.weight", "net.0.weight", "net.2.weight"}, reads), Targets());
+  const Targets other = {"conv1.weight", "conv2.weight", "conv2.bias"};
+  EXPECT_EQ(Unread({"conv1.weight", "conv2.weight", "conv2.bias", "net.0.weight", "net.2.weight"}, reads), other)
+      << "another layer";
+  const Targets later = {"ema1.weight", "ema2.weight"};
+  EXPECT_EQ(Unread({"net.0.weight", "net.2.weight", "ema1.weight", "ema2.weight"}, reads), later)
+      << "the last name stays";
+  EXPECT_EQ(Unread({"a.weight", "net.0.weight"}, {{"net.0", "net.0.weight"}}), Targets{"a.weight"}) << "one layer alone";
+}
+
+// self.decoder = Decoder(self.encoder), which calls neither: "encoder.fc" runs and reads what is "decoder.encoder"'s.
+TEST(LostTensors, WhatAModuleOfTwoNamesHoldsIsOne) {
+  const Targets listed = {"encoder.fc.weight", "encoder.dead.weight", "decoder.encoder.fc.weight",
+                          "decoder.encoder.dead.weight"};
+  EXPECT_EQ(Unread(listed, {{"encoder.fc", "decoder.encoder.fc.weight"}}), Targets{"decoder.encoder.dead.weight"});
+}
+
 }  // namespace
 }  // namespace onnx_mem

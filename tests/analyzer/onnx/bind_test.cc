@@ -39,6 +39,7 @@ TEST(BindInputs, ALengthBesideABatchIsNoBatch) {
   const Bindings bindings{.batch = 8, .dims = {{"seq", 16}}};
   EXPECT_EQ(Shapes("float[batch, seq] x, float[seq, seq] mask", bindings), "mask=16x16 x=8x16");
   EXPECT_EQ(Shapes("float[seq_len, batch, 4] x", {.batch = 8, .dims = {{"seq_len", 16}}}), "x=16x8x4");
+  EXPECT_EQ(Shapes("float[16, batch, 4] x", {.batch = 8}), "x=16x8x4") << "a fixed length";
 }
 
 // Nothing would be left for --batch to change: every row of a sweep would say the same.

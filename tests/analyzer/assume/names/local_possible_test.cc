@@ -187,5 +187,17 @@ TEST(PossibleNames, AFunctionMayListAllItsValues) {
   EXPECT_LT(p.ReleaseWithLists(passed_on[0]), 2) << "for module in self: input = module(input)";
 }
 
+// x = self.proj(x); a, b = self.conv(x).chunk(2); x = a * b: what is cut has no name that it could take over.
+TEST(PossibleNames, WhatIsTakenApartLeavesTheNameOfTheOperand) {
+  for (const bool is_cut : {true, false}) {
+    LoweredProgram p;
+    const TensorId x = p.Run("conv", {p.input()}, "m > m.proj");                                   // 0
+    const TensorId y = p.Run("conv", {x}, "m > m.conv");                                           // 1
+    const TensorId a = is_cut ? p.Run("split", {y}, "m") : p.Run("tanh", {y}, "m");                // 2
+    p.Run("mul", {a, p.Run("relu", {a}, "m")}, "m");                                               // 3, 4
+    EXPECT_EQ(p.ReleaseAtMost(x), is_cut ? 4 : 2) << is_cut;
+  }
+}
+
 }  // namespace
 }  // namespace onnx_mem::names

@@ -22,6 +22,24 @@ TEST(SourceNames, AListThatPopsFrees) {
   EXPECT_EQ(p.HeldUntil(b), 2);
 }
 
+// for x in xs: outs.append(x.relu())  ...  y = self.join(outs); return self.last(y)
+TEST(SourceNames, AListHasWhatALineAppendsUntilTheFunctionReturns) {
+  const auto held = [](const std::string& join, const std::string& last) {
+    TracedCode p;
+    const TensorId a = p.Op("relu", {p.input()}, "outs.append(x.relu())");  // 0
+    const TensorId b = p.Op("tanh", {p.input()}, "x = torch.tanh(x)");      // 1
+    const TensorId c = p.Op("relu", {b}, "outs.append(x.relu())");          // 2
+    const TensorId d = p.Op("cat", {a, c}, join);                           // 3
+    const TensorId e = p.Op("relu", {d}, last);                             // 4
+    p.Call("last", {e}, "return self.last(y)");                             // 5
+    return p.HeldUntil(a);
+  };
+  EXPECT_EQ(held("y = torch.cat(outs)", "y = y.relu()"), 5);
+  EXPECT_EQ(held("outs = torch.cat(outs)", "y = outs.relu()"), 3);
+  EXPECT_EQ(held("y = torch.cat([outs.pop(), outs.pop()])", "y = y.relu()"), std::nullopt);
+  EXPECT_EQ(held("y = torch.cat(outs)", "outs.append(x.relu())"), std::nullopt) << "a new list, perhaps";
+}
+
 // skips = []; for ...: x = self.enc(x); skips.append(x); for skip in reversed(skips): ...
 TEST(SourceNames, AListThatALoopReadsMayHoldAllUntilTheFunctionReturns) {
   const auto held = [](const std::string& line) {
