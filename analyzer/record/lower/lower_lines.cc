@@ -9,6 +9,7 @@
 #include "analyzer/record/aten/table.h"
 #include "analyzer/record/lower/lower_record.h"
 #include "analyzer/record/lower/open_calls.h"
+#include "analyzer/record/lower/take_results.h"
 #include "analyzer/record/lower/value_tensors.h"
 #include "analyzer/run/assumed_operators.h"
 #include "analyzer/run/work.h"
@@ -119,6 +120,9 @@ class LinesLowering {
     if (std::any_of(node.outputs.begin(), node.outputs.end(), [](TensorId id) { return id.valid(); })) {
       if (row != nullptr) {
         RETURN_IF_ERROR(MapArguments(line, *row, node));
+      } else if (!Differentiates()) {
+        RETURN_IF_ERROR(TakeResults(line, tensors_, graph(), node));
+        if (in_place) AddTensors(line.arguments, node);
       } else {
         Assume(line, node);
       }
@@ -180,8 +184,15 @@ class LinesLowering {
     for (const Argument& item : argument.items) AddTensors(item, node);
   }
 
+  // Whether autograd makes a node of an operator here.
+  bool Differentiates() const { return run_.training && grad_ && !in_function_ && backward_ == nullptr; }
+
+  void AddTensors(const std::vector<Argument>& arguments, FrameworkNode& node) {
+    for (const Argument& argument : arguments) AddTensors(argument, node);
+  }
+
   void Assume(const Line& line, FrameworkNode& node) {
-    for (const Argument& argument : line.arguments) AddTensors(argument, node);
+    AddTensors(line.arguments, node);
     for (const auto& [name, argument] : line.options) AddTensors(argument, node);
     ++assumed_[line.name];
   }

@@ -24,6 +24,7 @@ from .._fake.precision import autocast
 from .._fake.tensors import RESET_OR_DETACH, patch, refuse_what_is_strange
 from .._fake.wrapped import are_wrappers, is_composite, is_wrapper, parts_of, refuse_read_sparse
 from ..errors import CannotRecord
+from .calls import UnruledCall, has_no_rule
 from .spans import GradientsTurnedOn, watch_spans
 
 _STATE_LIMIT = 1024                  # bytes; scalars that a module keeps for its statistics are let pass
@@ -70,7 +71,8 @@ class Observer(TorchDispatchMode):
         self._first_of: dict[int, int] = {}         # storage -> first value on it
         self._last_of: dict[int, int] = {}          # storage -> newest value on it
         self._storages = 0
-        self._differentiable: set[int] = set()
+        self.differentiable: set[int] = set()
+        self.unruled: list[UnruledCall] = []        # calls of operators that the program has no rule for
 
     # -- identity ----------------------------------------------------------------------------------------------------
     def storage(self, t: torch.Tensor) -> int:
@@ -128,7 +130,7 @@ class Observer(TorchDispatchMode):
             return self.new(t, "const")
         found = self._by_window.get(self._window(t))
         if found is not None:
-            if not (self.grad_on and self.pending is None and found in self._differentiable and not t.requires_grad):
+            if not (self.grad_on and self.pending is None and found in self.differentiable and not t.requires_grad):
                 self._bind(t, found)
                 return found
             cut = self.new(t, "value")              # x.data: the same window without a history
@@ -159,7 +161,7 @@ class Observer(TorchDispatchMode):
         if isinstance(a, torch.Tensor):
             v = self.value(a)
             if self.grad_on and self.pending is None and a.requires_grad:
-                self._differentiable.add(v)
+                self.differentiable.add(v)
                 known = self.values[v]
                 self.refuse_old_graph(a)
                 if a.is_leaf and known["kind"] in ("value", "const", "input") and not known.get("leaf"):
@@ -257,6 +259,8 @@ class Observer(TorchDispatchMode):
         if func._overloadname != "default":
             name += "." + func._overloadname
         self.note_op(name, *encoded, out)
+        if differentiates and self.pending is None and has_no_rule(func, args, kwargs):
+            self.unruled.append(UnruledCall(len(self.events) - 1, func, args, kwargs))
         if of_function is not None:
             of_function.view_of_output(args[0], out)
         return out
@@ -367,7 +371,7 @@ def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
             if keeps_graph:
                 warnings.warn(_SAID_OF_KEPT_GRAPH, stacklevel=2)
         return dict(events=events, values=o.values, returned=returned, tree=tree, loss=loss,
-                    saved_storages=o.saved_storages)
+                    saved_storages=o.saved_storages, unruled=o.unruled, differentiable=o.differentiable)
     finally:
         casts.close()
         gc.enable()

@@ -41,6 +41,7 @@ from .._fake.tensors import (
 from .._types import BatchDim, FreeSize, Input, Mode, Module, Precision
 from ..errors import CannotRecord, Error, reported
 from . import chance
+from .formulas import with_formulas
 from .observe import observe
 from .record import MODES, Free, Record
 from .reruns import learn
@@ -284,7 +285,8 @@ def _programs(model: torch.nn.Module, inputs: Any, runs: Any, mode: str,
         replace_kept(model, dict(zip(map(id, before_it), tensors_in((x, kw)), strict=False)))
         before_it[:] = tensors_in((x, kw))
         if watch:
-            return program_of(observe(model, x, kw, mode == "train", check_state=last, precision=precision))
+            seen = observe(model, x, kw, mode == "train", check_state=last, precision=precision)
+            return program_of(with_formulas(seen))
         with torch.set_grad_enabled(mode == "train"), keeps_nothing(), autocast(precision):
             model(*x, **kw)                        # what forward caches in its first call is there after it
     before = chance.state()

@@ -1,0 +1,43 @@
+#include "analyzer/record/lower/take_results.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "analyzer/graph/status_macros.h"
+
+namespace onnx_mem::record {
+namespace {
+
+std::vector<int64_t> RowMajor(const Dims& dims) {
+  std::vector<int64_t> strides(dims.size());
+  int64_t step = 1;
+  for (size_t i = dims.size(); i-- > 0;) {
+    strides[i] = step;
+    step *= std::max<int64_t>(dims[i], 1);
+  }
+  return strides;
+}
+
+}  // namespace
+
+absl::Status TakeResults(const Line& line, ValueTensors& tensors, const FrameworkGraph& graph, FrameworkNode& node) {
+  if (std::find(line.made.begin(), line.made.end(), false) != line.made.end()) {
+    node.op = "overwrite";
+    return absl::OkStatus();
+  }
+  const ValueNumber root = line.values.size() == 1 ? tensors.value(line.values.front()).type.root : -1;
+  const bool is_view = root >= 0 && tensors[root].valid();
+  node.op = is_view ? "as_strided" : "without_gradient";
+  if (is_view) node.inputs = {tensors[root]};
+  for (size_t i = 0; i < line.values.size(); ++i) {
+    if (!node.outputs[i].valid()) continue;
+    ASSIGN_OR_RETURN(const Dims strides, tensors.StridesOf(tensors.value(line.values[i]).type));
+    node.attributes[i == 0 ? "strides" : absl::StrCat("strides", i)] =
+        strides.empty() ? RowMajor(graph.tensors[node.outputs[i]].shape.dims)
+                        : std::vector<int64_t>(strides.begin(), strides.end());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace onnx_mem::record
