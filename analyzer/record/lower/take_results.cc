@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem::record {
 namespace {
@@ -19,11 +20,34 @@ std::vector<int64_t> RowMajor(const Dims& dims) {
   return strides;
 }
 
+void AddTensors(const Argument& argument, ValueTensors& tensors, TensorIds& ids) {
+  if (argument.kind == Argument::Kind::kValue && tensors[argument.value].valid()) {
+    ids.push_back(tensors[argument.value]);
+  }
+  for (const Argument& item : argument.items) AddTensors(item, tensors, ids);
+}
+
 }  // namespace
 
+TensorIds TensorsOf(const Line& line, ValueTensors& tensors) {
+  TensorIds ids;
+  for (const Argument& argument : line.arguments) AddTensors(argument, tensors, ids);
+  for (const auto& [name, argument] : line.options) AddTensors(argument, tensors, ids);
+  return ids;
+}
+
+bool IsRuleOfRealNumbers(const FrameworkGraph& graph, const FrameworkNode& node) {
+  const OpFamily family = FactsOf(node.op.str()).family;
+  if (family == OpFamily::kView || family == OpFamily::kComplex) return false;
+  return std::any_of(node.outputs.begin(), node.outputs.end(),
+                     [&](TensorId id) { return id.valid() && IsComplex(graph.tensors[id].dtype); });
+}
+
 absl::Status TakeResults(const Line& line, ValueTensors& tensors, const FrameworkGraph& graph, FrameworkNode& node) {
-  if (std::find(line.made.begin(), line.made.end(), false) != line.made.end()) {
+  const auto written = std::find(line.made.begin(), line.made.end(), false);
+  if (written != line.made.end()) {
     node.op = "overwrite";
+    node.inputs = {tensors[line.values[static_cast<size_t>(written - line.made.begin())]]};
     return absl::OkStatus();
   }
   const ValueNumber root = line.values.size() == 1 ? tensors.value(line.values.front()).type.root : -1;

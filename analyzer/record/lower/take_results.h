@@ -1,4 +1,5 @@
-// An operator without a rule where autograd makes no node: it takes what its results take, and the line says all of that.
+// Of operators without a rule. Where autograd makes no node such an operator takes what its results
+// take, and the line says all of that.
 #ifndef ONNX_MEM_ANALYZER_RECORD_LOWER_TAKE_RESULTS_H_
 #define ONNX_MEM_ANALYZER_RECORD_LOWER_TAKE_RESULTS_H_
 
@@ -7,8 +8,14 @@
 
 namespace onnx_mem::record {
 
-// Gives `node`, whose outputs are there, its operator and what says how they lie: new tensors, a view, or what is
-// written over, whose inputs are the caller's to add.
+// The tensors of all arguments.
+TensorIds TensorsOf(const Line& line, ValueTensors& tensors);
+
+// Whether the rule of `node`'s operator is one of real numbers, and its results are complex.
+bool IsRuleOfRealNumbers(const FrameworkGraph& graph, const FrameworkNode& node);
+
+// Gives `node`, whose outputs are there, its operator, its input and what says how the results lie: new tensors, a view,
+// or what is written over.
 absl::Status TakeResults(const Line& line, ValueTensors& tensors, const FrameworkGraph& graph, FrameworkNode& node);
 
 }  // namespace onnx_mem::record

@@ -31,6 +31,9 @@ class _OfBackward(Observer):
             func = there
         return super().__torch_dispatch__(func, types, args, kwargs)
 
+    def encode(self, a: Any) -> Any:
+        return super().encode(a.real if isinstance(a, complex) else a)     # of numbers the kind alone matters
+
     def is_made_here(self, t: torch.Tensor) -> bool:
         first = self._first_of.get(self._storage_of.get(t.untyped_storage()._cdata, -1))
         return first is not None and first >= self._first
@@ -43,7 +46,7 @@ def with_formulas(seen: dict[str, Any]) -> dict[str, Any]:
     for call in reversed(seen["unruled"]):
         _, name, args, kwargs, outs = events[call.at]
         given = reads([args, list(kwargs.values())])
-        noted = _Formula(call, given, outs, wanted).noted(values) if call.is_differentiable else [("endfunction", [], [])]
+        noted = _Formula(call, given, outs, wanted).noted(values)
         if noted is not None:
             events[call.at:call.at + 1] = [("function", f"operator.{name}"), events[call.at], *noted]
     return {**seen, "events": events, "values": values}
@@ -73,7 +76,9 @@ class _Formula:
         data or the node is none of the framework's own: then the program's default rule stands."""
         try:
             tensors, results, saved = self._forward()
-            node = next(t.grad_fn for t in results if t.requires_grad)
+            node = next((t.grad_fn for t in results if t.requires_grad), None)
+            if node is None:
+                return [("endfunction", [], [])]
             if any(t.requires_grad and t.grad_fn is not node for t in results) or None in saved:
                 return None
             gradients = self._gradients(results, len(node._input_metadata))

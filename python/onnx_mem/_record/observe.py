@@ -24,7 +24,7 @@ from .._fake.precision import autocast
 from .._fake.tensors import RESET_OR_DETACH, patch, refuse_what_is_strange
 from .._fake.wrapped import are_wrappers, is_composite, is_wrapper, parts_of, refuse_read_sparse
 from ..errors import CannotRecord
-from .calls import UnruledCall, has_no_rule
+from .calls import Given, UnruledCall, has_no_rule
 from .spans import GradientsTurnedOn, watch_spans
 
 _STATE_LIMIT = 1024                  # bytes; scalars that a module keeps for its statistics are let pass
@@ -73,6 +73,7 @@ class Observer(TorchDispatchMode):
         self._storages = 0
         self.differentiable: set[int] = set()
         self.unruled: list[UnruledCall] = []        # calls of operators that the program has no rule for
+        self._resolved: dict[int, tuple[int, Given]] = {}     # copy that a kernel reads -> the conjugate that is saved
 
     # -- identity ----------------------------------------------------------------------------------------------------
     def storage(self, t: torch.Tensor) -> int:
@@ -160,7 +161,10 @@ class Observer(TorchDispatchMode):
     def encode(self, a: Any) -> Any:
         if isinstance(a, torch.Tensor):
             v = self.value(a)
-            if self.grad_on and self.pending is None and a.requires_grad:
+            if v in self._resolved and not a.requires_grad:
+                v = self._resolved[v][0]
+                self.differentiable.add(v)
+            elif self.grad_on and self.pending is None and a.requires_grad:
                 self.differentiable.add(v)
                 known = self.values[v]
                 self.refuse_old_graph(a)
@@ -181,6 +185,16 @@ class Observer(TorchDispatchMode):
         if isinstance(a, complex):
             raise CannotRecord("a complex number as an argument")
         raise CannotRecord(f"an argument of type {type(a).__name__}")
+
+    def note_resolved(self, func: Any, args: Any, out: Any) -> None:
+        """A kernel that knows no conjugates and negatives gets a copy, below autograd, which has the view."""
+        t = args[0] if func is torch.ops.aten.clone.default and self.grad_on and self.pending is None else None
+        if t is not None and t.requires_grad and (t.is_conj() or t.is_neg()):
+            self._resolved[self.value(out)] = self.value(t), Given(t)
+
+    def given(self, t: torch.Tensor) -> Given:
+        known = self._resolved.get(self.value(t))
+        return Given(t) if known is None or t.requires_grad else known[1]
 
     def note_op(self, name: str, args: Any, kwargs: dict[str, Any], out: Any) -> None:
         """One line: an operator with its arguments (encoded) and its results."""
@@ -259,8 +273,9 @@ class Observer(TorchDispatchMode):
         if func._overloadname != "default":
             name += "." + func._overloadname
         self.note_op(name, *encoded, out)
-        if differentiates and self.pending is None and has_no_rule(func, args, kwargs):
-            self.unruled.append(UnruledCall(len(self.events) - 1, func, args, kwargs))
+        if differentiates and self.pending is None and self.events[-1][4] and has_no_rule(func, name, args, kwargs):
+            self.unruled.append(UnruledCall(len(self.events) - 1, func, args, kwargs, self.given))
+        self.note_resolved(func, args, out)
         if of_function is not None:
             of_function.view_of_output(args[0], out)
         return out
