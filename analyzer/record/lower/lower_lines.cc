@@ -119,7 +119,7 @@ class LinesLowering {
     ASSIGN_OR_RETURN(const bool in_place, AddResults(line, node));
     if (std::any_of(node.outputs.begin(), node.outputs.end(), [](TensorId id) { return id.valid(); })) {
       const bool differentiates = Differentiates();
-      if (row != nullptr && (differentiates || !IsRuleOfRealNumbers(graph(), node))) {
+      if (row != nullptr && (differentiates || IsRuleFor(graph(), node, in_place))) {
         RETURN_IF_ERROR(MapArguments(line, *row, node));
       } else if (!differentiates) {
         RETURN_IF_ERROR(TakeResults(line, tensors_, graph(), node));

@@ -36,11 +36,13 @@ TensorIds TensorsOf(const Line& line, ValueTensors& tensors) {
   return ids;
 }
 
-bool IsRuleOfRealNumbers(const FrameworkGraph& graph, const FrameworkNode& node) {
-  const OpFamily family = FactsOf(node.op.str()).family;
-  if (family == OpFamily::kView || family == OpFamily::kComplex) return false;
-  return std::any_of(node.outputs.begin(), node.outputs.end(),
-                     [&](TensorId id) { return id.valid() && IsComplex(graph.tensors[id].dtype); });
+bool IsRuleFor(const FrameworkGraph& graph, const FrameworkNode& node, bool in_place) {
+  const OpFacts& op = FactsOf(node.op.str());
+  if (op.family == OpFamily::kView || op.family == OpFamily::kComplex) return true;
+  const bool of_one_tensor = op.family == OpFamily::kUnary || op.family == OpFamily::kScalar;
+  if (in_place && !of_one_tensor && !IsArithmetic(op) && !HasInPlaceForm(op)) return false;
+  return std::none_of(node.outputs.begin(), node.outputs.end(),
+                      [&](TensorId id) { return id.valid() && IsComplex(graph.tensors[id].dtype); });
 }
 
 absl::Status TakeResults(const Line& line, ValueTensors& tensors, const FrameworkGraph& graph, FrameworkNode& node) {

@@ -11,8 +11,8 @@ namespace onnx_mem::record {
 // The tensors of all arguments.
 TensorIds TensorsOf(const Line& line, ValueTensors& tensors);
 
-// Whether the rule of `node`'s operator is one of real numbers, and its results are complex.
-bool IsRuleOfRealNumbers(const FrameworkGraph& graph, const FrameworkNode& node);
+// Whether the rule of `node`'s operator is one of such a call: of complex results, in place.
+bool IsRuleFor(const FrameworkGraph& graph, const FrameworkNode& node, bool in_place);
 
 // Gives `node`, whose outputs are there, its operator, its input and what says how the results lie: new tensors, a view,
 // or what is written over.

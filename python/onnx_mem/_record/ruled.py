@@ -31,20 +31,20 @@ minimum miopen_batch_norm mish mm mode mse_loss mul.Scalar mul.Tensor multinomia
 nanmedian.dim native_batch_norm native_dropout native_group_norm native_layer_norm ne.Scalar ne.Tensor neg new_empty
 new_empty_strided new_full new_ones new_zeros nextafter nll_loss2d_forward nll_loss_forward nonzero norm.ScalarOpt_dim
 normal normal.Tensor_float normal.float_float numpy_T ones ones_like pad permute pixel_shuffle pixel_unshuffle poisson
-polar polygamma pow.Scalar pow.Tensor_Scalar pow.Tensor_Tensor prod prod.dim_int rad2deg rand rand_like randint
-randint.low randint_like randn randn_like random random.from random.to randperm reciprocal reflection_pad1d
-reflection_pad2d reflection_pad3d relu remainder.Scalar remainder.Tensor repeat repeat_interleave.Tensor
-replication_pad1d replication_pad2d replication_pad3d rnn_relu rnn_relu.input rnn_tanh rnn_tanh.input roll rot90 round
-round.decimals rsqrt rsub.Scalar rsub.Tensor scalar_tensor scatter.src scatter.value scatter_add scatter_reduce.two
-searchsorted.Tensor select.int select_scatter selu sigmoid sign silu sin sinh slice.Tensor slice_scatter
-smooth_l1_loss soft_margin_loss softplus softshrink sort sort.stable split.Tensor split_with_sizes sqrt squeeze
-squeeze.dim squeeze.dims stack std.correction std_mean.correction sub.Scalar sub.Tensor sum sum.dim_IntList t take tan
-tanh threshold topk trace transpose.int tril tril_indices triu triu_indices trunc unbind.int unfold unfold_backward
-uniform unsqueeze upsample_bicubic2d upsample_bicubic2d.vec upsample_bilinear2d upsample_bilinear2d.vec
-upsample_linear1d upsample_linear1d.vec upsample_nearest1d upsample_nearest1d.vec upsample_nearest2d
-upsample_nearest2d.vec upsample_nearest3d upsample_nearest3d.vec upsample_trilinear3d upsample_trilinear3d.vec
-var.correction var_mean.correction vdot view view.dtype view_as_complex view_as_real where.self xlogy.Tensor zero
-zeros zeros_like
+polar polygamma pow.Scalar pow.Tensor_Scalar pow.Tensor_Tensor pow_.Scalar pow_.Tensor prod prod.dim_int rad2deg rand
+rand_like randint randint.low randint_like randn randn_like random random.from random.to randperm reciprocal
+reflection_pad1d reflection_pad2d reflection_pad3d relu remainder.Scalar remainder.Tensor repeat
+repeat_interleave.Tensor replication_pad1d replication_pad2d replication_pad3d rnn_relu rnn_relu.input rnn_tanh
+rnn_tanh.input roll rot90 round round.decimals rsqrt rsub.Scalar rsub.Tensor scalar_tensor scatter.src scatter.value
+scatter_add scatter_reduce.two searchsorted.Tensor select.int select_scatter selu sigmoid sign silu sin sinh
+slice.Tensor slice_scatter smooth_l1_loss soft_margin_loss softplus softshrink sort sort.stable split.Tensor
+split_with_sizes sqrt squeeze squeeze.dim squeeze.dims stack std.correction std_mean.correction sub.Scalar sub.Tensor
+sum sum.dim_IntList t take tan tanh threshold topk trace transpose.int tril tril_indices triu triu_indices trunc
+unbind.int unfold unfold_backward uniform unsqueeze upsample_bicubic2d upsample_bicubic2d.vec upsample_bilinear2d
+upsample_bilinear2d.vec upsample_linear1d upsample_linear1d.vec upsample_nearest1d upsample_nearest1d.vec
+upsample_nearest2d upsample_nearest2d.vec upsample_nearest3d upsample_nearest3d.vec upsample_trilinear3d
+upsample_trilinear3d.vec var.correction var_mean.correction vdot view view.dtype view_as_complex view_as_real
+where.self xlogy.Tensor zero zeros zeros_like
 """.split())
 
 RULED_OF_COMPLEX = frozenset("""
