@@ -39,6 +39,7 @@ CALLS = {
     "product": lambda x, y: (numbers(x, y) * numbers(y, x)).imag,
     "squares": lambda x, y: (numbers(x, y) * numbers(x, y).conj()).real * y,
     "matrices": lambda x, y: (numbers(matrices(x), matrices(y)) @ numbers(matrices(y), matrices(x))).real.flatten(1),
+    "imaginary": lambda x, y: (1j * x + y).exp().real * (2j * numbers(x, y)).imag,
     "angle": lambda x, y: torch.angle(numbers(x, y)) * numbers(x, y).sum(1, keepdim=True).abs(),
     "powers": lambda x, y: numbers(x, y).exp().real + numbers(x, y).pow(2).imag,
 }

@@ -38,8 +38,8 @@ class UnruledCall:
         return tree_map(lambda a: a.tensor() if isinstance(a, Given) else a, self.given)
 
 
-def has_no_rule(func: Any, name: str, args: Any, kwargs: Any) -> bool:
+def has_no_rule(func: Any, name: str, args: Any, out: Any) -> bool:
     """Whether the program has no rule for a call that makes new tensors."""
-    of_complex = any(isinstance(a, torch.Tensor) and a.is_complex() for a in tree_leaves((args, kwargs)))
+    of_complex = any(isinstance(a, torch.Tensor) and a.is_complex() for a in tree_leaves((args, out)))
     aliases = any(r.alias_info is not None for r in func._schema.returns)
     return name not in (RULED_OF_COMPLEX if of_complex else RULED) and not aliases

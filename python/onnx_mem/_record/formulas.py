@@ -31,9 +31,6 @@ class _OfBackward(Observer):
             func = there
         return super().__torch_dispatch__(func, types, args, kwargs)
 
-    def encode(self, a: Any) -> Any:
-        return super().encode(a.real if isinstance(a, complex) else a)     # of numbers the kind alone matters
-
     def is_made_here(self, t: torch.Tensor) -> bool:
         first = self._first_of.get(self._storage_of.get(t.untyped_storage()._cdata, -1))
         return first is not None and first >= self._first

@@ -174,7 +174,7 @@ class Observer(TorchDispatchMode):
             return {"v": v}
         if isinstance(a, (list, tuple)):
             return [self.encode(x) for x in a]
-        if isinstance(a, (bool, int, float, str)) or a is None:
+        if isinstance(a, (bool, int, float, complex, str)) or a is None:
             return a
         if isinstance(a, torch.dtype):
             return {"dtype": str(a)[6:]}
@@ -182,8 +182,6 @@ class Observer(TorchDispatchMode):
             return {"device": a.type}
         if isinstance(a, (torch.layout, torch.memory_format)):
             return {"enum": str(a)[6:]}
-        if isinstance(a, complex):
-            raise CannotRecord("a complex number as an argument")
         raise CannotRecord(f"an argument of type {type(a).__name__}")
 
     def note_resolved(self, func: Any, args: Any, out: Any) -> None:
@@ -273,7 +271,7 @@ class Observer(TorchDispatchMode):
         if func._overloadname != "default":
             name += "." + func._overloadname
         self.note_op(name, *encoded, out)
-        if differentiates and self.pending is None and self.events[-1][4] and has_no_rule(func, name, args, kwargs):
+        if differentiates and self.pending is None and self.events[-1][4] and has_no_rule(func, name, args, out):
             self.unruled.append(UnruledCall(len(self.events) - 1, func, args, kwargs, self.given))
         self.note_resolved(func, args, out)
         if of_function is not None:
