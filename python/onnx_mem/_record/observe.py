@@ -11,6 +11,7 @@ import gc
 import inspect
 import warnings
 import weakref
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 import torch
@@ -90,11 +91,14 @@ class Observer(TorchDispatchMode):
             del self._storage_of[key]
         self.events.append(("storage_gone", n))
 
-    def attribute(self, t: torch.Tensor) -> None:
-        """A tensor that a module keeps beside its parameters and buffers: a table, or what the call before left."""
+    def attribute(self, t: torch.Tensor, left: bool) -> None:
+        """A tensor that a module keeps beside its parameters and buffers: a table, or what a call before left on the
+        device."""
         if t.layout == torch.strided and id(t) not in self._value_of:
             found = self._by_window.get(self._window(t))
-            self.values[self.new(t, "const") if found is None else found].setdefault("attribute", True)
+            known = self.values[self.new(t, "const") if found is None else found]
+            known.setdefault("attribute", True)
+            known.setdefault("left", left and t.device.type != "cpu")
 
     def _gone(self, key: Any, value: Any) -> None:
         if self._value_of.get(key) == value:
@@ -315,9 +319,10 @@ def _as_view(name: str) -> str:
 
 
 def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], train: bool,
-            check_state: bool = False, precision: str | None = None) -> dict[str, Any]:
+            check_state: bool = False, precision: str | None = None,
+            own: Iterable[torch.Tensor] = ()) -> dict[str, Any]:
     """One forward of the fake `model`: raw events, values, outputs. train: with autograd, which is given nothing to
-    keep.
+    keep. own: tensors that the model held before it first ran.
 
     Garbage collection is off meanwhile: an object is freed when its last reference is dropped, as in the measured
     program."""
@@ -346,8 +351,9 @@ def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
         if name:
             handles.append(m.register_forward_pre_hook(lambda m, a, name=name: _module_event(o, ("call", name))))
             handles.append(m.register_forward_hook(lambda m, a, r: _module_event(o, ("ret",)), always_call=True))
+    before = {id(t) for t in own}
     for t in Held(model).tensors:
-        o.attribute(t)
+        o.attribute(t, left=id(t) not in before)
     tensors = t = p = b = part = None                # what forward replaces dies where it does
     casts = contextlib.ExitStack()               # the loss is under autocast too: what it keeps outlives forward
     gc.collect()
