@@ -187,13 +187,9 @@ void EnactAddcdiv(Machine& m, const Call& call, Outputs& out) {
     b.result(0, b.grad());
     if (b.needs(1)) b.result(1, NewPointwise(b.m, "mul", {b.grad(), b.m.NewLike("reciprocal", *b.saved(1))}));
     if (!b.needs(2)) return;
+    const TensorRef square = b.m.NewLike("mul", *b.saved(1)), scaled = b.m.NewLike("mul", *b.saved(0));
+    const TensorRef quotient = NewPointwise(b.m, "div", {scaled, square});
     const TensorRef negative = b.m.NewLike("neg", *b.grad());
-    TensorRef quotient;
-    {
-      const TensorRef scaled = b.m.NewLike("mul", *b.saved(0));
-      const TensorRef square = b.m.NewLike("mul", *b.saved(1));
-      quotient = NewPointwise(b.m, "div", {scaled, square});
-    }
     b.result(2, NewPointwise(b.m, "mul", {negative, quotient}));
   });
 }

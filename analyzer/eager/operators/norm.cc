@@ -51,7 +51,8 @@ void GiveStatistics(const std::vector<TensorRef>& statistics, Outputs& out) {
 void EnactBatchNorm(Machine& m, const Call& call, Outputs& out) {
   const bool training = m.run().training && IntAttribute(call.node, "training", 1) != 0;
   std::vector<TensorRef> statistics;
-  out[0] = BatchNorm(m, call.input(0), call.input(1), call.input(2), training, call.inplace(), &statistics);
+  out[0] = BatchNorm(m, call.input(0), call.input(1), call.input(2), training, call.inplace(), &statistics,
+                     {call.input(3), call.input(4)});
   GiveStatistics(statistics, out);
 }
 
@@ -135,7 +136,7 @@ void EnactRmsNorm(Machine& m, const Call& call, Outputs& out) {
 }  // namespace
 
 TensorRef BatchNorm(Machine& m, const TensorRef& input, const TensorRef& weight, const TensorRef& bias, bool training,
-                    bool in_place, std::vector<TensorRef>* statistics) {
+                    bool in_place, std::vector<TensorRef>* statistics, std::initializer_list<TensorRef> running) {
   const bool cudnn = IsCudnnBatchNorm(*input, weight);
   const bool channels_last = SuggestsChannelsLast(*input);
   // contiguous(suggest_memory_format()) in _batch_norm_impl_index.
@@ -144,6 +145,7 @@ TensorRef BatchNorm(Machine& m, const TensorRef& input, const TensorRef& weight,
   NodeRef node = m.MakeNode(cudnn ? "CudnnBatchNormBackward0" : "NativeBatchNormBackward0", {x, weight, bias});
   if (!in_place) node.Save(x);
   node.Save(weight);
+  for (const TensorRef& statistic : running) node.Save(statistic);
   TensorRef y =
       in_place ? InPlace(m, "inplace_abn", x) : m.NewLike(cudnn ? "cudnn_batch_norm" : "native_batch_norm", *x);
   if (in_place) node.Save(y);

@@ -96,7 +96,8 @@ const std::vector<AtenRow>& AllAtenRows() {
 
 const AtenRow* FindAten(std::string_view name) {
   static const RowsByName& index = *new RowsByName(IndexRows());
-  const auto found = index.find(OutOfPlace(name));
+  const auto own = index.find(std::string(name));  // in place it may have another overload than out of place
+  const auto found = own == index.end() ? index.find(OutOfPlace(name)) : own;
   return found == index.end() ? nullptr : found->second;
 }
 

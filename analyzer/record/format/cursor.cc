@@ -141,7 +141,8 @@ Argument ReadArgument(Cursor& c, size_t depth) {
   }
   if (const std::optional<Size> size = ParseSize(word)) return {.kind = Argument::Kind::kSize, .size = *size};
   Argument number{.kind = Argument::Kind::kFloat, .text = std::string(word)};
-  if (!absl::SimpleAtod(ViewOf(word), &number.number)) c.Fail("an argument");
+  const bool is_complex = word.ends_with('j') && word.find_first_not_of("0123456789.+-einfaj") == word.npos;
+  if (!is_complex && !absl::SimpleAtod(ViewOf(word), &number.number)) c.Fail("an argument");
   return number;
 }
 

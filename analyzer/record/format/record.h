@@ -49,7 +49,7 @@ struct Argument {
   double number = 0;
   bool flag = false;
   DType dtype = DType::kUnknown;
-  std::string text = {};  // a string (as JSON writes it), a device or an enum; of a float, as it was written
+  std::string text = {};  // a string (as JSON writes it), a device or an enum; of a number, as it was written
   std::vector<Argument> items = {};
   friend bool operator==(const Argument&, const Argument&) = default;
 };

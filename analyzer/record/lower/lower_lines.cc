@@ -9,6 +9,7 @@
 #include "analyzer/record/aten/table.h"
 #include "analyzer/record/lower/lower_record.h"
 #include "analyzer/record/lower/open_calls.h"
+#include "analyzer/record/lower/take_results.h"
 #include "analyzer/record/lower/value_tensors.h"
 #include "analyzer/run/assumed_operators.h"
 #include "analyzer/run/work.h"
@@ -117,8 +118,11 @@ class LinesLowering {
     FrameworkNode node = NewNode(line, row != nullptr ? row->op : "assumed");
     ASSIGN_OR_RETURN(const bool in_place, AddResults(line, node));
     if (std::any_of(node.outputs.begin(), node.outputs.end(), [](TensorId id) { return id.valid(); })) {
-      if (row != nullptr) {
+      const bool differentiates = Differentiates();
+      if (row != nullptr && (differentiates || IsRuleFor(graph(), node, in_place))) {
         RETURN_IF_ERROR(MapArguments(line, *row, node));
+      } else if (!differentiates) {
+        RETURN_IF_ERROR(TakeResults(line, tensors_, graph(), node));
       } else {
         Assume(line, node);
       }
@@ -173,16 +177,11 @@ class LinesLowering {
     return absl::OkStatus();
   }
 
-  void AddTensors(const Argument& argument, FrameworkNode& node) {
-    if (argument.kind == Argument::Kind::kValue && tensor_of(argument.value).valid()) {
-      node.inputs.push_back(tensor_of(argument.value));
-    }
-    for (const Argument& item : argument.items) AddTensors(item, node);
-  }
+  // Whether autograd makes a node of an operator here.
+  bool Differentiates() const { return run_.training && grad_ && !in_function_ && backward_ == nullptr; }
 
   void Assume(const Line& line, FrameworkNode& node) {
-    for (const Argument& argument : line.arguments) AddTensors(argument, node);
-    for (const auto& [name, argument] : line.options) AddTensors(argument, node);
+    node.inputs = TensorsOf(line, tensors_);
     ++assumed_[line.name];
   }
 

@@ -140,6 +140,8 @@ class Engine:
             _hand_on_equal_arguments(stack)
             # A reentrant checkpoint runs forward again, and an engine over that.
             patch(stack, torch.autograd, "backward", self._inside)
+            patch(stack, torch.autograd, "_engine_run_backward",
+                  lambda *given, accumulate_grad: self._run_as_the_engine(*given, accumulate_grad))
             if self._pack is not None:
                 stack.enter_context(torch.autograd.graph.saved_tensors_hooks(self._pack, _Holder.tensor))
                 self._compose(stack)

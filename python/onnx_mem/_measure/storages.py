@@ -30,7 +30,7 @@ _IN_PLACE_IN = {("BinaryCrossEntropyWithLogits", aten.mul.Tensor): aten.mul_.Ten
                 ("BinaryCrossEntropyWithLogits", aten.sub.Tensor): aten.sub_.Tensor}
 
 
-def _in_place(func: Any, node: str) -> Any:
+def in_place_of(func: Any, node: str) -> Any:
     """The operator that the formula of `node` runs where there is no mode; None where it is `func`."""
     if any(of is func and node.startswith(name) for name, of in _OUT_OF_PLACE_IN):
         return None
@@ -139,7 +139,7 @@ class StorageTracker(TorchDispatchMode):
         if is_composite(func):
             with self:
                 return func.decompose(*args, **(kwargs or {}))
-        if self.phase == "backward" and (there := _in_place(func, self._node_name)) and self._is_of_this_node(args[0]):
+        if self.phase == "backward" and (there := in_place_of(func, self._node_name)) and self._is_of_this_node(args[0]):
             func = there
         self.op = str(func).removeprefix("aten.")
         if self.phase == "setup":                  # tables that are attributes and no buffers

@@ -11,6 +11,7 @@ import gc
 import inspect
 import warnings
 import weakref
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 import torch
@@ -24,6 +25,7 @@ from .._fake.precision import autocast
 from .._fake.tensors import RESET_OR_DETACH, patch, refuse_what_is_strange
 from .._fake.wrapped import are_wrappers, is_composite, is_wrapper, parts_of, refuse_read_sparse
 from ..errors import CannotRecord
+from .calls import Given, UnruledCall, has_no_rule
 from .spans import GradientsTurnedOn, watch_spans
 
 _STATE_LIMIT = 1024                  # bytes; scalars that a module keeps for its statistics are let pass
@@ -70,7 +72,9 @@ class Observer(TorchDispatchMode):
         self._first_of: dict[int, int] = {}         # storage -> first value on it
         self._last_of: dict[int, int] = {}          # storage -> newest value on it
         self._storages = 0
-        self._differentiable: set[int] = set()
+        self.differentiable: set[int] = set()
+        self.unruled: list[UnruledCall] = []        # calls of operators that the program has no rule for
+        self._resolved: dict[int, tuple[int, Given]] = {}     # copy that a kernel reads -> the conjugate that is saved
 
     # -- identity ----------------------------------------------------------------------------------------------------
     def storage(self, t: torch.Tensor) -> int:
@@ -87,11 +91,14 @@ class Observer(TorchDispatchMode):
             del self._storage_of[key]
         self.events.append(("storage_gone", n))
 
-    def attribute(self, t: torch.Tensor) -> None:
-        """A tensor that a module keeps beside its parameters and buffers: a table, or what the call before left."""
+    def attribute(self, t: torch.Tensor, left: bool) -> None:
+        """A tensor that a module keeps beside its parameters and buffers: a table, or what a call before left on the
+        device."""
         if t.layout == torch.strided and id(t) not in self._value_of:
             found = self._by_window.get(self._window(t))
-            self.values[self.new(t, "const") if found is None else found].setdefault("attribute", True)
+            known = self.values[self.new(t, "const") if found is None else found]
+            known.setdefault("attribute", True)
+            known.setdefault("left", left and t.device.type != "cpu")
 
     def _gone(self, key: Any, value: Any) -> None:
         if self._value_of.get(key) == value:
@@ -128,7 +135,7 @@ class Observer(TorchDispatchMode):
             return self.new(t, "const")
         found = self._by_window.get(self._window(t))
         if found is not None:
-            if not (self.grad_on and self.pending is None and found in self._differentiable and not t.requires_grad):
+            if not (self.grad_on and self.pending is None and found in self.differentiable and not t.requires_grad):
                 self._bind(t, found)
                 return found
             cut = self.new(t, "value")              # x.data: the same window without a history
@@ -158,8 +165,11 @@ class Observer(TorchDispatchMode):
     def encode(self, a: Any) -> Any:
         if isinstance(a, torch.Tensor):
             v = self.value(a)
-            if self.grad_on and self.pending is None and a.requires_grad:
-                self._differentiable.add(v)
+            if v in self._resolved and not a.requires_grad:
+                v = self._resolved[v][0]
+                self.differentiable.add(v)
+            elif self.grad_on and self.pending is None and a.requires_grad:
+                self.differentiable.add(v)
                 known = self.values[v]
                 self.refuse_old_graph(a)
                 if a.is_leaf and known["kind"] in ("value", "const", "input") and not known.get("leaf"):
@@ -168,7 +178,7 @@ class Observer(TorchDispatchMode):
             return {"v": v}
         if isinstance(a, (list, tuple)):
             return [self.encode(x) for x in a]
-        if isinstance(a, (bool, int, float, str)) or a is None:
+        if isinstance(a, (bool, int, float, complex, str)) or a is None:
             return a
         if isinstance(a, torch.dtype):
             return {"dtype": str(a)[6:]}
@@ -176,9 +186,17 @@ class Observer(TorchDispatchMode):
             return {"device": a.type}
         if isinstance(a, (torch.layout, torch.memory_format)):
             return {"enum": str(a)[6:]}
-        if isinstance(a, complex):
-            raise CannotRecord("a complex number as an argument")
         raise CannotRecord(f"an argument of type {type(a).__name__}")
+
+    def note_resolved(self, func: Any, args: Any, out: Any) -> None:
+        """A kernel that knows no conjugates and negatives gets a copy, below autograd, which has the view."""
+        t = args[0] if func is torch.ops.aten.clone.default and self.grad_on and self.pending is None else None
+        if t is not None and t.requires_grad and (t.is_conj() or t.is_neg()):
+            self._resolved[self.value(out)] = self.value(t), Given(t)
+
+    def given(self, t: torch.Tensor) -> Given:
+        known = self._resolved.get(self.value(t))
+        return Given(t) if known is None or t.requires_grad else known[1]
 
     def note_op(self, name: str, args: Any, kwargs: dict[str, Any], out: Any) -> None:
         """One line: an operator with its arguments (encoded) and its results."""
@@ -257,6 +275,9 @@ class Observer(TorchDispatchMode):
         if func._overloadname != "default":
             name += "." + func._overloadname
         self.note_op(name, *encoded, out)
+        if differentiates and self.pending is None and self.events[-1][4] and has_no_rule(func, name, args, out):
+            self.unruled.append(UnruledCall(len(self.events) - 1, func, args, kwargs, self.given))
+        self.note_resolved(func, args, out)
         if of_function is not None:
             of_function.view_of_output(args[0], out)
         return out
@@ -298,9 +319,10 @@ def _as_view(name: str) -> str:
 
 
 def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], train: bool,
-            check_state: bool = False, precision: str | None = None) -> dict[str, Any]:
+            check_state: bool = False, precision: str | None = None,
+            own: Iterable[torch.Tensor] = ()) -> dict[str, Any]:
     """One forward of the fake `model`: raw events, values, outputs. train: with autograd, which is given nothing to
-    keep.
+    keep. own: tensors that the model held before it first ran.
 
     Garbage collection is off meanwhile: an object is freed when its last reference is dropped, as in the measured
     program."""
@@ -329,8 +351,9 @@ def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
         if name:
             handles.append(m.register_forward_pre_hook(lambda m, a, name=name: _module_event(o, ("call", name))))
             handles.append(m.register_forward_hook(lambda m, a, r: _module_event(o, ("ret",)), always_call=True))
+    before = {id(t) for t in own}
     for t in Held(model).tensors:
-        o.attribute(t)
+        o.attribute(t, left=id(t) not in before)
     tensors = t = p = b = part = None                # what forward replaces dies where it does
     casts = contextlib.ExitStack()               # the loss is under autocast too: what it keeps outlives forward
     gc.collect()
@@ -367,7 +390,7 @@ def observe(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
             if keeps_graph:
                 warnings.warn(_SAID_OF_KEPT_GRAPH, stacklevel=2)
         return dict(events=events, values=o.values, returned=returned, tree=tree, loss=loss,
-                    saved_storages=o.saved_storages)
+                    saved_storages=o.saved_storages, unruled=o.unruled, differentiable=o.differentiable)
     finally:
         casts.close()
         gc.enable()

@@ -20,6 +20,7 @@ from .._examples import examples
 from .._fake.compiled import compiled_calls
 from .._fake.functions import CpuIsTheGpu
 from .._fake.given import SAID_OF_VALUES, first_given
+from .._fake.held import Held
 from .._fake.inputs import FreeDims, free_dims, input_names
 from .._fake.precision import autocast, checked, converted, type_of
 from .._fake.said import said
@@ -41,6 +42,7 @@ from .._fake.tensors import (
 from .._types import BatchDim, FreeSize, Input, Mode, Module, Precision
 from ..errors import CannotRecord, Error, reported
 from . import chance
+from .formulas import with_formulas
 from .observe import observe
 from .record import MODES, Free, Record
 from .reruns import learn
@@ -254,11 +256,11 @@ def _record(model: torch.nn.Module, args: Any, kwargs: dict[str, Any], runs: Any
                 fake = weightless(model, dtype=type_of(precision), given=runs.given)
             except Exception as e:
                 raise CannotRecord(f"the model cannot be copied: {type(e).__name__}: {e}") from e
-            was = {m: m.training for m in fake.modules()}
+            was, own = {m: m.training for m in fake.modules()}, Held(fake).tensors
             try:
                 for mode in modes:
                     name = mode if precision is None else f"{mode} {precision}"
-                    found, holds = _programs(fake, x, runs, mode, precision)
+                    found, holds = _programs(fake, x, runs, mode, precision, own)
                     ranges.append(holds)
                     for n, program in found.items():
                         programs[name if n is None else f"{name} at {n}"] = program
@@ -270,10 +272,10 @@ def _record(model: torch.nn.Module, args: Any, kwargs: dict[str, Any], runs: Any
                   (first, min((holds[1] for holds in ranges if holds[1] is not None), default=None)))
 
 
-def _programs(model: torch.nn.Module, inputs: Any, runs: Any, mode: str,
-              precision: Any) -> tuple[dict[int | None, dict[str, Any]], tuple[int, int | None]]:
+def _programs(model: torch.nn.Module, inputs: Any, runs: Any, mode: str, precision: Any,
+              own: list[torch.Tensor]) -> tuple[dict[int | None, dict[str, Any]], tuple[int, int | None]]:
     """The program of any batch, by None, and where that is another one the program of batch 1; the first and the last
-    batch that they hold for."""
+    batch that they hold for. own: tensors that the model held before it ran."""
     model.train(mode == "train")
     before_it: list[torch.Tensor] = []
 
@@ -284,7 +286,8 @@ def _programs(model: torch.nn.Module, inputs: Any, runs: Any, mode: str,
         replace_kept(model, dict(zip(map(id, before_it), tensors_in((x, kw)), strict=False)))
         before_it[:] = tensors_in((x, kw))
         if watch:
-            return program_of(observe(model, x, kw, mode == "train", check_state=last, precision=precision))
+            seen = observe(model, x, kw, mode == "train", check_state=last, precision=precision, own=own)
+            return program_of(with_formulas(seen))
         with torch.set_grad_enabled(mode == "train"), keeps_nothing(), autocast(precision):
             model(*x, **kw)                        # what forward caches in its first call is there after it
     before = chance.state()

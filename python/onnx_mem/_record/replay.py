@@ -21,6 +21,7 @@ from .settle import reads
 from .sizes import at_batch
 
 _READS = ("_local_scalar_dense", "equal", "allclose")     # numbers that forward got, which followed from no data
+_CONJUGATES = ("_conj", "_neg_view")
 _PUTS = ("index_put", "index_put_", "_unsafe_index_put")
 
 
@@ -193,6 +194,7 @@ class _Run:
         self.values, self.after_line, self.training = program["values"], replay._after_line, replay.training
         self.stack = stack
         self.used_outside: dict[int, int] = {}
+        self.made_within = _made_within(program)
 
     def block(self, block: Any, env: dict[Any, Any], kept: Any) -> None:
         """Runs the items of a block; values in `kept` outlive their drops."""
@@ -209,7 +211,7 @@ class _Run:
                 self.op(x, env, kept)
 
     def op(self, x: Any, env: dict[Any, Any], kept: Any) -> None:
-        if x["op"] not in _READS:
+        if x["op"] not in _READS and self.made_within.isdisjoint(x["outs"]):
             self.run(x, env)
         if self.after_line is not None:
             self.after_line(x)
@@ -271,6 +273,14 @@ class _Run:
             env[v] = t
         results = t = None
         self.drop_of(block, env, kept)
+
+
+def _made_within(program: Any) -> set[int]:
+    """Copies of conjugates that no line reads: the kernel behind makes its own, of what it gets."""
+    ops = [x for x in program["lines"] if "op" in x]
+    conjugates = {v for x in ops if x["op"] in _CONJUGATES for v in x["outs"]}
+    read = {v for x in ops for v in reads([x["args"], x["kwargs"]])}
+    return {v for x in ops if x["op"] == "clone" and x["args"][0]["v"] in conjugates for v in x["outs"]} - read
 
 
 def _read_in(x: Any) -> set[int]:

@@ -1,6 +1,6 @@
 """Checkpoints that libraries write themselves: an autograd.Function whose forward runs a function without gradients,
 and whose backward runs it again with them and calls torch.autograd.backward, as torch.utils.checkpoint does with
-use_reentrant=True.
+use_reentrant=True; or torch.autograd.grad, to which parameters are arguments as well (guided-diffusion).
 
 Seen first as a Function: its backward cannot be noted. What it runs then is compared with its forward; where it is
 that, the model is recorded once more, with such calls noted as the checkpoints that they are."""
@@ -89,17 +89,20 @@ class _Names(TorchDispatchMode):
 
 
 def is_rerun_of(forward: list[str], observer: Any, backward: Callable[[], object]) -> bool:
-    """Whether `backward()` runs these operators, and torch.autograd.backward behind them."""
+    """Whether `backward()` runs these operators, on views of its arguments or on them, and autograd behind them."""
     def stop(*_: Any, **__: Any) -> None:
         raise _AtBackward
     found = _Names()
     observer.quiet += 1
     try:
         with contextlib.ExitStack() as stack, found, torch.no_grad():
-            patch(stack, torch.autograd, "backward", stop)
+            for name in ("backward", "grad"):
+                patch(stack, torch.autograd, name, stop)
             backward()
     except _AtBackward:
-        return _plain(found.names) == _plain(forward)
+        again, first = _plain(found.names), _plain(forward)
+        begin = len(again) - len(first)
+        return begin >= 0 and again[begin:] == first and set(again[:begin]) <= {"view"}
     except Exception:
         return False
     finally:

@@ -30,7 +30,7 @@ def program_of(raw: dict[str, Any]) -> dict[str, Any]:
 
     def is_kept(i: Any, v: Any) -> Any:
         if v.get("attribute"):
-            return i in read
+            return i in read or v["left"] and v["root"] is None
         return i in named or v["kind"] not in ("value", "gradient")
     kept = [i for i, v in enumerate(raw["values"]) if is_kept(i, v)]
     number = {v: i for i, v in enumerate(kept)}            # autograd's own clones have left gaps

@@ -21,7 +21,7 @@ def fit(a: Any, b: Any, batch_a: int, batch_b: int, where: str) -> Any:
         if a != b:
             raise CannotRecord(f"{where}: {_short(a)} at batch {batch_a}, {_short(b)} at batch {batch_b}")
         return a
-    if isinstance(a, float):
+    if isinstance(a, (float, complex)):
         return a
     if isinstance(a, int):
         if a == b:
@@ -74,7 +74,7 @@ def fit_lengths(found: Any, lengths: Any, where: str = "program") -> Any:
         return {"S": [[str(f) for f in factors] for factors in fitted]}
     if any(type(x) is not type(a) for x in found):
         raise CannotRecord(_differ(where, found, lengths))
-    if isinstance(a, float):
+    if isinstance(a, (float, complex)):
         return a
     if isinstance(a, list):
         if any(len(x) != len(a) for x in found):
@@ -177,7 +177,7 @@ def comparable(x: Any) -> Any:
     """The program without its floats, which may depend on the batch in any way."""
     if isinstance(x, dict):
         return {k: comparable(v) for k, v in x.items()}
-    return [comparable(v) for v in x] if isinstance(x, list) else ("float" if isinstance(x, float) else x)
+    return [comparable(v) for v in x] if isinstance(x, list) else ("float" if isinstance(x, (float, complex)) else x)
 
 
 def alike(a: Any, b: Any) -> bool:

@@ -98,6 +98,8 @@ def _arg(a: Any) -> Any:
         return json.dumps(a)
     if isinstance(a, float):
         return repr(a)
+    if isinstance(a, complex):
+        return repr(a).strip("()")
     if isinstance(a, list):
         return "[" + ",".join(map(_arg, a)) + "]"
     if isinstance(a, dict) and a.keys().isdisjoint(("B", "S")):
@@ -280,6 +282,8 @@ class _Line:
             return {{"@": "device", "!": "enum"}[c]: word[1:]}
         if word in DTYPES:
             return {"dtype": DTYPES[word]}
+        if word.endswith("j"):
+            return complex(word)
         if not set("BSR") & set(word) and any(x in word for x in (".", "e", "inf", "nan")):
             return float(word)
         self.at -= len(word)
