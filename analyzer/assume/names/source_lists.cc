@@ -1,8 +1,10 @@
 // The part of source_names.h about lists and results, which run no operator: what later lines show of them.
 #include <algorithm>
 #include <span>
+#include <string>
 #include <string_view>
 
+#include "absl/strings/str_cat.h"
 #include "analyzer/assume/names/contains.h"
 #include "analyzer/assume/names/source_names.h"
 
@@ -53,7 +55,8 @@ std::optional<int32_t> SourceNames::EndOfAppended(const SourceFrame& frame, size
     if (later == nullptr) continue;
     if (later->statement.kind == StatementKind::kAssign && Contains(later->statement.targets, list))
       return EndOfRound(frame, run);
-    if (Contains(later->statement.pops, list) || (later == line && run > readers.back())) return std::nullopt;
+    const bool pops = later->text.find(absl::StrCat(list, ".pop(")) != std::string::npos;  // on any part of a statement
+    if (pops || (later == line && run > readers.back())) return std::nullopt;
   }
   return frame.end;
 }

@@ -11,6 +11,7 @@
 #include "analyzer/assume/choices/loose_parameters.h"
 #include "analyzer/assume/choices/written_out.h"
 #include "analyzer/assume/names/releases.h"
+#include "analyzer/assume/regions/auxiliary_outputs.h"
 #include "analyzer/assume/regions/function_saves.h"
 #include "analyzer/assume/regions/grad_regions.h"
 #include "analyzer/assume/regions/own_checkpoints.h"
@@ -113,6 +114,7 @@ bool HasSplitCalls(const Run&, const Lowered& lowered) {
                      [](const Diagnostic& d) { return d.rewrite == kMergedExpressions; });
 }
 bool IsAlwaysOpen(const Run&, const Lowered&) { return true; }
+bool HasTrainingForm(const Run&, const Lowered& lowered) { return lowered.training_form; }
 bool HasSwapped(const Run&, const Lowered& lowered) { return HasSwappedOperands(lowered); }
 // An inference tells of no activation that it takes for the framework's own: nothing is saved. Code that spells it out
 // makes a tensor more all the same.
@@ -176,6 +178,7 @@ constexpr Alternative kLooseFrozen[] = {{.towards = Towards::kLess, .lowered = F
 constexpr Alternative kUnread[] = {{.towards = Towards::kMore, .bytes = BytesOfUnread}};
 constexpr Alternative kUnreadBuffers[] = {{.towards = Towards::kMore, .bytes = BytesOfUnreadBuffers}};
 constexpr Alternative kNoNoise[] = {{.towards = Towards::kLess, .lowered = LeaveOutNoise}};
+constexpr Alternative kNoAuxiliary[] = {{.towards = Towards::kLess, .lowered = LeaveOutAuxiliary}};
 constexpr Alternative kCheapestFirst[] = {{.lowered = ContractCheapestFirst}};
 constexpr Alternative kNoCopies[] = {{.towards = Towards::kLess, .lowered = LeaveOutCopies}};
 // A norm copies its gradient into the layout of what was not copied.
@@ -222,6 +225,7 @@ constexpr Assumption kAssumptions[] = {
     {.fact = "equal calls", .alternatives = kMergedCalls, .open = HasSplitCalls},
     {.fact = "equal calls", .alternatives = kOwnCopies, .open = IsAlwaysOpen},
     {.fact = "weights of training alone", .training = false, .alternatives = kNoNoise, .open = IsAlwaysOpen},
+    {.fact = "outputs of training alone", .training = false, .alternatives = kNoAuxiliary, .open = HasTrainingForm},
     {.fact = "casts", .alternatives = kPromoted, .open = IsAlwaysOpen},
     {.fact = "writes into buffers", .training = false, .alternatives = kIntoBuffers, .open = IsAlwaysOpen},
     {.fact = "tables that are computed once", .alternatives = kKeptTables, .open = IsAlwaysOpen},

@@ -185,6 +185,15 @@ void MakeWrite(const Draft& draft, const Group& group, FrameworkNode& fused) {
   fused.inputs.push_back(written);
 }
 
+// var(x) beside mean(x): the exporter made the mean in it one with the code's own.
+void DropMergedMean(const Draft& draft, TensorIds& inputs) {
+  const auto is_mean = [&](TensorId id) {
+    const NodeId maker = draft.producer(id);
+    return maker.valid() && draft.node(maker).op == "mean" && draft.node(maker).inputs[0] == inputs[0];
+  };
+  if (inputs.size() == 2 && is_mean(inputs[1])) inputs.pop_back();
+}
+
 // The one operator that the group was; false where the group is not what its row expects.
 bool MakeFused(const Draft& draft, const GroupRow& row, Group& group, FrameworkNode& fused) {
   fused.op = row.framework;
@@ -194,6 +203,7 @@ bool MakeFused(const Draft& draft, const GroupRow& row, Group& group, FrameworkN
     case GroupKind::kUnary:
       std::copy_if(group.inputs.begin(), group.inputs.end(), std::back_inserter(fused.inputs),
                    [&](TensorId id) { return !IsStored(draft, id) || group.inputs.size() == 1; });
+      DropMergedMean(draft, fused.inputs);
       if (fused.inputs.size() != 1) return false;
       break;
     case GroupKind::kNorm: fused.inputs = NormOperands(draft, group); break;

@@ -9,16 +9,10 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "analyzer/exported/parameter_path.h"
 #include "analyzer/graph/graph.h"
 
 namespace onnx_mem {
-
-// "layers.3.fc.weight" -> "layers.3.fc" and "weight".
-std::pair<std::string_view, std::string_view> SplitPath(std::string_view target);
-
-// "fc.parametrizations.weight" -> "fc": the module that runs with what torch.nn.utils.parametrize makes of its
-// parameters.
-std::string_view WithoutParametrizations(std::string_view module);
 
 // What the exporter computed of a stored tensor, a transposed weight: floating, of more than one element.
 bool IsFoldedTensor(const Tensor& tensor);

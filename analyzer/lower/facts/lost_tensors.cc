@@ -11,8 +11,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/exported/exporter_metadata.h"
+#include "analyzer/exported/second_names.h"
 #include "analyzer/lower/facts/parameters.h"
-#include "analyzer/lower/facts/second_names.h"
 #include "analyzer/lower/facts/stored_tensors.h"
 
 namespace onnx_mem {

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "tests/analyzer/lower/graph_text.h"
 
@@ -392,14 +393,13 @@ TEST(Dynamo, AnIndexOfNumbersIsKept) {
 }
 
 // torch.std(x, 1) over frames: one operator along that axis, not along the last one as well.
-TEST(Dynamo, AVarianceKeepsItsAxis) {
-  const std::string text = LowerText(R"(
+std::string LoweredDeviation(const std::string& mean) {
+  return LowerText(absl::StrCat(R"(
     input x float32 2x5x3
     const axes int64 1 = 1
     const count float32 scalar = 5
     const less float32 scalar = 4
-    node_ReduceMean = ReduceMean(x, axes) -> u float32 2x1x3 {keepdims: 1}
-    @ namespace : Net/var: prims.var.default
+    )", mean, R"(
     node_Sub = Sub(x, u) -> d float32 2x5x3
     @ namespace : Net/var: prims.var.default
     node_Mul = Mul(d, d) -> s float32 2x5x3
@@ -413,8 +413,23 @@ TEST(Dynamo, AVarianceKeepsItsAxis) {
     node_sqrt = Sqrt(var) -> y float32 2x3
     @ namespace : Net/sqrt: aten.sqrt.default
     output y
-  )",
-                                     {}, "axes axis");
+  )"),
+                   {}, "axes axis");
+}
+
+TEST(Dynamo, AVarianceKeepsItsAxis) {
+  const std::string text = LoweredDeviation(R"(node_ReduceMean = ReduceMean(x, axes) -> u float32 2x1x3 {keepdims: 1}
+    @ namespace : Net/var: prims.var.default)");
+  EXPECT_NE(text.find("var(x) -> var axes=[1]\n"), std::string::npos) << text;
+}
+
+// torch.mean(x, 1, keepdim=True) beside it, which the optimizer made one with the variance's.
+TEST(Dynamo, AVarianceIsOneOperatorBesideAMeanOfTheCode) {
+  const std::string text = LoweredDeviation(R"(node_ReduceMean = ReduceMean(x, axes) -> u float32 2x1x3 {keepdims: 1}
+    @ namespace : Net/mean: aten.mean.dim
+    node_Relu = Relu(u) -> r float32 2x1x3
+    @ namespace : Net/relu: aten.relu.default
+    output r)");
   EXPECT_NE(text.find("var(x) -> var axes=[1]\n"), std::string::npos) << text;
 }
 

@@ -3,11 +3,13 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "analyzer/assume/choices/attention_rows.h"
 #include "analyzer/assume/choices/copies.h"
 #include "analyzer/assume/choices/loose_parameters.h"
 #include "analyzer/assume/choices/written_out.h"
+#include "analyzer/assume/regions/auxiliary_outputs.h"
 #include "analyzer/assume/table/kept_tables.h"
 #include "analyzer/graph/shape.h"
 #include "tests/analyzer/lower/graph_text.h"
@@ -260,6 +262,31 @@ TEST(OpenFacts, TablesOfNumbersMayBeKeptFromTheFirstRun) {
   EXPECT_TRUE(Has(text, "add(m, rows)")) << text;
   Lowered drawn = LoweredOf(absl::StrReplaceAll(kTable, {{"MAKER", "RandomNormalLike"}}));
   EXPECT_FALSE(KeepTables(drawn)) << "what is drawn at random is no table";
+}
+
+// if self.training: return out, self.aux(features)
+TEST(OpenFacts, AnInferenceMayLeaveOutAnOutputOfTheFirstOnesClasses) {
+  const auto left_out = [](std::string_view classes) {
+    Lowered lowered = LoweredOf(absl::StrReplaceAll(R"(
+    input x float32 2x8
+    weight f.weight float32 8x8
+    weight out.weight float32 8x5
+    weight aux.weight float32 8xCLASSES
+    /f/MatMul = MatMul(x, f.weight) -> h float32 2x8
+    /aux/MatMul = MatMul(h, aux.weight) -> a float32 2xCLASSES
+    /aux/Relu = Relu(a) -> z float32 2xCLASSES
+    /out/MatMul = MatMul(h, out.weight) -> y float32 2x5
+    output y
+    output z
+  )",
+                                                     {{"CLASSES", std::string(classes)}}));
+    if (!LeaveOutAuxiliary(lowered)) return std::string("nothing");
+    std::string ops = absl::StrCat(lowered.graph.outputs.size(), " output:");
+    for (const FrameworkNode& node : lowered.graph.nodes) absl::StrAppend(&ops, " ", node.op.str());
+    return ops;
+  };
+  EXPECT_EQ(left_out("5"), "1 output: linear identity identity linear");
+  EXPECT_EQ(left_out("4"), "nothing") << "another answer";
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ TEST(SourceNames, AListHasWhatALineAppendsUntilTheFunctionReturns) {
   EXPECT_EQ(held("y = torch.cat(outs)", "y = y.relu()"), 5);
   EXPECT_EQ(held("outs = torch.cat(outs)", "y = outs.relu()"), 3);
   EXPECT_EQ(held("y = torch.cat([outs.pop(), outs.pop()])", "y = y.relu()"), std::nullopt);
+  EXPECT_EQ(held("torch.cat([y, outs.pop()], dim=1), mask)", "y = y.relu()"), std::nullopt) << "the end of a statement";
   EXPECT_EQ(held("y = torch.cat(outs)", "outs.append(x.relu())"), std::nullopt) << "a new list, perhaps";
 }
 

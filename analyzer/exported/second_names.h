@@ -4,8 +4,8 @@
 //
 //   self.net = nn.Sequential(self.conv1, self.relu, self.conv2)     conv1.weight is net.0.weight
 //   Decoder(encoder)                                                encoder.fc.weight is decoder.encoder.fc.weight
-#ifndef ONNX_MEM_ANALYZER_LOWER_FACTS_SECOND_NAMES_H_
-#define ONNX_MEM_ANALYZER_LOWER_FACTS_SECOND_NAMES_H_
+#ifndef ONNX_MEM_ANALYZER_EXPORTED_SECOND_NAMES_H_
+#define ONNX_MEM_ANALYZER_EXPORTED_SECOND_NAMES_H_
 
 #include <string>
 #include <vector>
@@ -26,4 +26,4 @@ void EraseSecondNames(const ProgramSignature& signature, SignatureKind kind, con
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_ANALYZER_LOWER_FACTS_SECOND_NAMES_H_
+#endif  // ONNX_MEM_ANALYZER_EXPORTED_SECOND_NAMES_H_

@@ -1,4 +1,4 @@
-#include "analyzer/lower/facts/second_names.h"
+#include "analyzer/exported/second_names.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +12,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "analyzer/lower/facts/lost_sizes.h"
+#include "analyzer/exported/parameter_path.h"
 
 namespace onnx_mem {
 namespace {
@@ -71,7 +71,7 @@ void FindSharedUnder(const ModulePairs& shared, const List& listed, const List& 
 }
 
 // A module that holds parameters, and what they are called in it.
-struct Layer {
+struct ListedLayer {
   std::string path;
   std::vector<std::string> parameters;
   size_t place = 0;  // of its first one
@@ -79,13 +79,13 @@ struct Layer {
 };
 
 // By the module around them, in order.
-std::map<std::string, std::vector<Layer>> LayersOf(const List& listed, const Names& unread) {
-  std::map<std::string, std::vector<Layer>> layers;
+std::map<std::string, std::vector<ListedLayer>> LayersOf(const List& listed, const Names& unread) {
+  std::map<std::string, std::vector<ListedLayer>> layers;
   for (size_t i = 0; i < listed.size(); ++i) {
     const std::string& target = listed[i];
     const std::string path(WithoutParametrizations(SplitPath(target).first));
     if (path.empty()) continue;
-    std::vector<Layer>& inside = layers[std::string(SplitPath(path).first)];
+    std::vector<ListedLayer>& inside = layers[std::string(SplitPath(path).first)];
     if (inside.empty() || inside.back().path != path) inside.push_back({.path = path, .parameters = {}, .place = i});
     inside.back().parameters.push_back(target.substr(path.size() + 1));
     inside.back().is_unread &= unread.contains(target);
@@ -93,24 +93,24 @@ std::map<std::string, std::vector<Layer>> LayersOf(const List& listed, const Nam
   return layers;
 }
 
-bool AreAlike(const std::vector<Layer>& own, const std::vector<Layer>& listed_again) {
-  return std::equal(own.begin(), own.end(), listed_again.begin(), listed_again.end(), [](const Layer& a, const Layer& b) {
+bool AreAlike(const std::vector<ListedLayer>& own, const std::vector<ListedLayer>& listed_again) {
+  return std::equal(own.begin(), own.end(), listed_again.begin(), listed_again.end(), [](const ListedLayer& a, const ListedLayer& b) {
     return !b.is_unread && a.place < b.place && a.parameters == b.parameters;
   });
 }
 
 // Unread layers of a module that a container beside them has again, one for one, later and read. One layer alone may
 // be like another by chance.
-void FindListedAgain(const std::map<std::string, std::vector<Layer>>& layers, Names& second) {
+void FindListedAgain(const std::map<std::string, std::vector<ListedLayer>>& layers, Names& second) {
   for (const auto& [module, inside] : layers) {
-    std::vector<Layer> own;
-    std::copy_if(inside.begin(), inside.end(), std::back_inserter(own), [](const Layer& l) { return l.is_unread; });
+    std::vector<ListedLayer> own;
+    std::copy_if(inside.begin(), inside.end(), std::back_inserter(own), [](const ListedLayer& l) { return l.is_unread; });
     if (own.size() < 2) continue;
     const bool is_again = std::any_of(layers.begin(), layers.end(), [&, m = &module](const auto& other) {
       return SplitPath(other.first).first == *m && !other.first.empty() && AreAlike(own, other.second);
     });
     if (!is_again) continue;
-    for (const Layer& layer : own) {
+    for (const ListedLayer& layer : own) {
       for (const std::string& parameter : layer.parameters) second.insert(absl::StrCat(layer.path, ".", parameter));
     }
   }
