@@ -94,9 +94,10 @@ std::map<std::string, std::vector<ListedLayer>> LayersOf(const List& listed, con
 }
 
 bool AreAlike(const std::vector<ListedLayer>& own, const std::vector<ListedLayer>& listed_again) {
-  return std::equal(own.begin(), own.end(), listed_again.begin(), listed_again.end(), [](const ListedLayer& a, const ListedLayer& b) {
-    return !b.is_unread && a.place < b.place && a.parameters == b.parameters;
-  });
+  return std::equal(own.begin(), own.end(), listed_again.begin(), listed_again.end(),
+                    [](const ListedLayer& a, const ListedLayer& b) {
+                      return !b.is_unread && a.place < b.place && a.parameters == b.parameters;
+                    });
 }
 
 // Unread layers of a module that a container beside them has again, one for one, later and read. One layer alone may
@@ -104,7 +105,8 @@ bool AreAlike(const std::vector<ListedLayer>& own, const std::vector<ListedLayer
 void FindListedAgain(const std::map<std::string, std::vector<ListedLayer>>& layers, Names& second) {
   for (const auto& [module, inside] : layers) {
     std::vector<ListedLayer> own;
-    std::copy_if(inside.begin(), inside.end(), std::back_inserter(own), [](const ListedLayer& l) { return l.is_unread; });
+    std::copy_if(inside.begin(), inside.end(), std::back_inserter(own),
+                 [](const ListedLayer& l) { return l.is_unread; });
     if (own.size() < 2) continue;
     const bool is_again = std::any_of(layers.begin(), layers.end(), [&, m = &module](const auto& other) {
       return SplitPath(other.first).first == *m && !other.first.empty() && AreAlike(own, other.second);

@@ -1,5 +1,5 @@
-// Parameters and buffers that the program lists under two names -> those names that no operator reads, as it reads them under the
-// other one. torch.export lists all names of a tensor that modules share, gives it to the model under one
+// Parameters and buffers that the program lists under two names -> those names that no operator reads, as it reads them
+// under the other one. torch.export lists all names of a tensor that modules share, gives it to the model under one
 // after the other, and the last one stays (torch/nn/utils/stateless.py, _reparametrize_module).
 //
 //   self.net = nn.Sequential(self.conv1, self.relu, self.conv2)     conv1.weight is net.0.weight

@@ -129,9 +129,11 @@ absl::Status Binder::BindOverride(const DeclaredInput& input, const Dims& dims) 
 }
 
 // Whether `input`'s fixed dim 0 is the batch. A lone number such as a sampling rate [1] is none; nor is any fixed dim
-// beside symbolic ones, which the exporter would have made symbolic too, or beside one that is called batch: [35, batch].
+// beside symbolic ones, which the exporter would have made symbolic too, or beside one that is called batch: [35,
+// batch].
 bool Binder::StaticallyBatched(const DeclaredInput& input) const {
-  if (symbols_.leading || !symbols_.batch.empty() || input.dims.empty() || input.dims[0].size != bound_.file_batch) return false;
+  if (symbols_.leading || !symbols_.batch.empty() || input.dims.empty() || input.dims[0].size != bound_.file_batch)
+    return false;
   return input.dims.size() > 1 || bound_.file_batch > 1 || inputs_.size() == 1;
 }
 

@@ -399,7 +399,8 @@ std::string LoweredDeviation(const std::string& mean) {
     const axes int64 1 = 1
     const count float32 scalar = 5
     const less float32 scalar = 4
-    )", mean, R"(
+    )",
+                                mean, R"(
     node_Sub = Sub(x, u) -> d float32 2x5x3
     @ namespace : Net/var: prims.var.default
     node_Mul = Mul(d, d) -> s float32 2x5x3

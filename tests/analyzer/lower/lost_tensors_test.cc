@@ -246,7 +246,8 @@ TEST(LostTensors, LayersThatAContainerHasAgainAreItsOwn) {
   const Targets later = {"ema1.weight", "ema2.weight"};
   EXPECT_EQ(Unread({"net.0.weight", "net.2.weight", "ema1.weight", "ema2.weight"}, reads), later)
       << "the last name stays";
-  EXPECT_EQ(Unread({"a.weight", "net.0.weight"}, {{"net.0", "net.0.weight"}}), Targets{"a.weight"}) << "one layer alone";
+  EXPECT_EQ(Unread({"a.weight", "net.0.weight"}, {{"net.0", "net.0.weight"}}), Targets{"a.weight"})
+      << "one layer alone";
 }
 
 // self.decoder = Decoder(self.encoder), which calls neither: "encoder.fc" runs and reads what is "decoder.encoder"'s.

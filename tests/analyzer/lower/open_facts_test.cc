@@ -279,7 +279,7 @@ TEST(OpenFacts, AnInferenceMayLeaveOutAnOutputOfTheFirstOnesClasses) {
     output y
     output z
   )",
-                                                     {{"CLASSES", std::string(classes)}}));
+                                                    {{"CLASSES", std::string(classes)}}));
     if (!LeaveOutAuxiliary(lowered)) return std::string("nothing");
     std::string ops = absl::StrCat(lowered.graph.outputs.size(), " output:");
     for (const FrameworkNode& node : lowered.graph.nodes) absl::StrAppend(&ops, " ", node.op.str());

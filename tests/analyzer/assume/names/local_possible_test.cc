@@ -191,10 +191,10 @@ TEST(PossibleNames, AFunctionMayListAllItsValues) {
 TEST(PossibleNames, WhatIsTakenApartLeavesTheNameOfTheOperand) {
   for (const bool is_cut : {true, false}) {
     LoweredProgram p;
-    const TensorId x = p.Run("conv", {p.input()}, "m > m.proj");                                   // 0
-    const TensorId y = p.Run("conv", {x}, "m > m.conv");                                           // 1
-    const TensorId a = is_cut ? p.Run("split", {y}, "m") : p.Run("tanh", {y}, "m");                // 2
-    p.Run("mul", {a, p.Run("relu", {a}, "m")}, "m");                                               // 3, 4
+    const TensorId x = p.Run("conv", {p.input()}, "m > m.proj");                     // 0
+    const TensorId y = p.Run("conv", {x}, "m > m.conv");                             // 1
+    const TensorId a = is_cut ? p.Run("split", {y}, "m") : p.Run("tanh", {y}, "m");  // 2
+    p.Run("mul", {a, p.Run("relu", {a}, "m")}, "m");                                 // 3, 4
     EXPECT_EQ(p.ReleaseAtMost(x), is_cut ? 4 : 2) << is_cut;
   }
 }
