@@ -60,7 +60,7 @@ bool LeaveOutAuxiliary(Lowered& lowered) {
   for (TensorId id : auxiliary) {
     int32_t last = graph.tensors[id].producer.value();
     for (NodeId reader : graph.tensors[id].consumers) last = std::max(last, reader.value());
-    lowered.releases[id] = last;
+    if (lowered.releases.contains(id)) lowered.releases[id] = last;  // Prepare fills them
   }
   LinkTensors(graph);
   return true;
