@@ -285,7 +285,7 @@ TEST(OpenFacts, AnInferenceMayLeaveOutAnOutputOfTheFirstOnesClasses) {
     for (const FrameworkNode& node : lowered.graph.nodes) absl::StrAppend(&ops, " ", node.op.str());
     return ops;
   };
-  EXPECT_EQ(left_out("5"), "1 output: linear identity identity linear");
+  EXPECT_EQ(left_out("5"), "1 output: matmul identity identity matmul");
   EXPECT_EQ(left_out("4"), "nothing") << "another answer";
 }
 
