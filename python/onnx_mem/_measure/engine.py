@@ -141,7 +141,7 @@ class Engine:
             # A reentrant checkpoint runs forward again, and an engine over that.
             patch(stack, torch.autograd, "backward", self._inside)
             patch(stack, torch.autograd, "_engine_run_backward",
-                  lambda *given, accumulate_grad: self._run_as_the_engine(*given, accumulate_grad))
+                  lambda *given, accumulate_grad: self._run_as_the_engine(*given, accumulates=accumulate_grad))
             if self._pack is not None:
                 stack.enter_context(torch.autograd.graph.saved_tensors_hooks(self._pack, _Holder.tensor))
                 self._compose(stack)
