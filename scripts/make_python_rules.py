@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The operators of analyzer/record/aten/rows.inc and table.cc, and ATen's of one tensor in analyzer/ops/ops.inc, as the set
-of python/onnx_mem/_record/ruled.py: those for which a record needs no formula. And those of them whose rule holds for
-complex numbers: what moves elements, and the families of complex numbers.
+"""The operators of analyzer/record/aten/rows.inc and table.cc, and ATen's of one tensor in analyzer/ops/ops.inc, as the
+set of python/onnx_mem/_record/ruled.py: those for which a record needs no formula. And those of them whose rule holds
+for complex numbers: what moves elements, and the families of complex numbers.
 
 usage: make_python_rules.py [--check]     --check: fails where the file is another, and writes it with
                                           ONNX_MEM_UPDATE_GOLDEN=1 alone
@@ -28,7 +28,8 @@ def names(families: set[str] | None = None) -> list[str]:
     """families: of those alone."""
     facts = re.findall(r'^OP\("([^"]+)",\s*(\w+)([^)]*)\)', FACTS.read_text(), re.MULTILINE)
     chosen = {name for name, family, _ in facts if families is None or family in families}
-    rows = [aten for aten, op in re.findall(r'^ATEN\("([^"]+)", "([^"]+)"', ROWS.read_text(), re.MULTILINE) if op in chosen]
+    table = re.findall(r'^ATEN\("([^"]+)", "([^"]+)"', ROWS.read_text(), re.MULTILINE)
+    rows = [aten for aten, op in table if op in chosen]
     lists = re.findall(r"to_array<std::string_view>\(\s*\{([^}]*)\}", LISTS.read_text())
     listed = [name for each in lists for name in re.findall(r'"([^"]+)"', each)]
     unary = [name for name, _, traits in facts if "kAtenUnary" in traits and name in chosen]
@@ -45,7 +46,8 @@ def main() -> int:
         MADE.write_text(text)
     if MADE.exists() and MADE.read_text() == text:
         return 0
-    print(f"{MADE.relative_to(ROOT)} is not what {ROWS.relative_to(ROOT)} says: run scripts/{pathlib.Path(__file__).name}")
+    print(f"{MADE.relative_to(ROOT)} is not what {ROWS.relative_to(ROOT)} says: "
+          f"run scripts/{pathlib.Path(__file__).name}")
     return 1
 
 

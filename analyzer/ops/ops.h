@@ -78,6 +78,7 @@ enum : uint32_t {
 
   kBatchStatistics = 1 << 22,  // in training those of the batch, which its running statistics follow
   kAtenUnary = 1 << 23,        // ATen's operator of the same name takes the one tensor, and numbers
+  kMakesNew = 1 << 24,         // its rule makes a new result, of the in-place form too
 };
 }  // namespace op_trait
 
@@ -138,6 +139,7 @@ constexpr bool SavesResult(const OpFacts& op) {
 }
 constexpr bool SavesResultInPlaceAlone(const OpFacts& op) { return op.HasAny(op_trait::kSavesResultInPlace); }
 
+constexpr bool MakesNew(const OpFacts& op) { return op.HasAny(op_trait::kMakesNew); }
 constexpr bool IsAtenUnary(const OpFacts& op) { return op.HasAny(op_trait::kAtenUnary); }
 
 }  // namespace onnx_mem

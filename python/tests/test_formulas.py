@@ -35,7 +35,7 @@ CALLS = {
     "nansum": lambda x, y: x.nansum(1, keepdim=True) * y,
     "entr": lambda x, y: torch.special.entr(x) * torch.special.log_ndtr(y),
     "i1e": lambda x, y: torch.special.i1e(x) + torch.special.xlog1py(x, y),
-    "integers": lambda x, y: torch.gcd(x.long(), y.long()) * x + torch.isin(y.long(), x[0].long()) * torch.signbit(y) * y,
+    "integers": lambda x, y: torch.gcd(x.long(), y.long()) * x + torch.isin(y.long(), x[0].long()) * torch.signbit(y),
     "product": lambda x, y: (numbers(x, y) * numbers(y, x)).imag,
     "squares": lambda x, y: (numbers(x, y) * numbers(x, y).conj()).real * y,
     "matrices": lambda x, y: (numbers(matrices(x), matrices(y)) @ numbers(matrices(y), matrices(x))).real.flatten(1),

@@ -57,6 +57,31 @@ class OfParameters(nn.Module):
         return self.head(x)
 
 
+class Inlined(torch.autograd.Function):
+    """Its code stands twice, and nothing turns gradients off: a Function has none."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.exp().tanh()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        with torch.enable_grad():
+            x = ctx.saved_tensors[0].detach().requires_grad_(True)
+            y = x.exp().tanh()
+        return torch.autograd.grad(y, x, gradient)
+
+
+class Activated(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem, self.head = nn.Linear(16, 64), nn.Linear(64, 5)
+
+    def forward(self, x):
+        return self.head(Inlined.apply(self.stem(x)) * 1.5)
+
+
 class OtherWay(Again):
     """Its backward differentiates another function than its forward."""
 
@@ -92,7 +117,7 @@ class Stack(nn.Module):
 
 
 @pytest.mark.parametrize("training", [True, False])
-@pytest.mark.parametrize("make", [lambda: Stack(again=None), OfParameters])
+@pytest.mark.parametrize("make", [lambda: Stack(again=None), OfParameters, Activated])
 def test_a_checkpoint_of_a_library_is_one(program, make, training):
     model, x = make(), torch.zeros(2, 9, 16)
     record = onnx_mem.record(model, x)

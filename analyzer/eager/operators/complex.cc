@@ -97,8 +97,8 @@ void EnactToReal(Machine& m, const Call& call, Outputs& out) {
   });
 }
 
-// torch.complex(real, imaginary): the gradients are views of one complex tensor. Both are saved, though only their types
-// are needed.
+// torch.complex(real, imaginary): the gradients are views of one complex tensor. Both are saved, though only their
+// types are needed.
 void EnactComplex(Machine& m, const Call& call, Outputs& out) {
   NodeRef node = m.MakeNode("ComplexBackward0", {call.input(0), call.input(1)});
   for (size_t i : {1, 0}) node.Save(node.needs(i) ? call.input(i) : nullptr);

@@ -39,8 +39,7 @@ TensorIds TensorsOf(const Line& line, ValueTensors& tensors) {
 bool IsRuleFor(const FrameworkGraph& graph, const FrameworkNode& node, bool in_place) {
   const OpFacts& op = FactsOf(node.op.str());
   if (op.family == OpFamily::kView || op.family == OpFamily::kComplex) return true;
-  const bool of_one_tensor = op.family == OpFamily::kUnary || op.family == OpFamily::kScalar;
-  if (in_place && !of_one_tensor && !IsArithmetic(op) && !HasInPlaceForm(op)) return false;
+  if (in_place && MakesNew(op)) return false;
   return std::none_of(node.outputs.begin(), node.outputs.end(),
                       [&](TensorId id) { return id.valid() && IsComplex(graph.tensors[id].dtype); });
 }

@@ -14,8 +14,8 @@ TensorIds TensorsOf(const Line& line, ValueTensors& tensors);
 // Whether the rule of `node`'s operator is one of such a call: of complex results, in place.
 bool IsRuleFor(const FrameworkGraph& graph, const FrameworkNode& node, bool in_place);
 
-// Gives `node`, whose outputs are there, its operator, its input and what says how the results lie: new tensors, a view,
-// or what is written over.
+// Gives `node`, whose outputs are there, its operator, its input and what says how the results lie: new tensors, a
+// view, or what is written over.
 absl::Status TakeResults(const Line& line, ValueTensors& tensors, const FrameworkGraph& graph, FrameworkNode& node);
 
 }  // namespace onnx_mem::record

@@ -140,8 +140,7 @@ class Engine:
             _hand_on_equal_arguments(stack)
             # A reentrant checkpoint runs forward again, and an engine over that.
             patch(stack, torch.autograd, "backward", self._inside)
-            patch(stack, torch.autograd, "_engine_run_backward",
-                  lambda *given, accumulate_grad: self._run_as_the_engine(*given, accumulate_grad))
+            patch(stack, torch.autograd, "_engine_run_backward", self._run_as_the_engine)
             if self._pack is not None:
                 stack.enter_context(torch.autograd.graph.saved_tensors_hooks(self._pack, _Holder.tensor))
                 self._compose(stack)
@@ -174,7 +173,7 @@ class Engine:
             yield
 
     def _run_as_the_engine(self, tensors: Any, gradients: Any, keep: bool, create: bool, inputs: Any,
-                           allow_unused: bool, accumulates: bool) -> Any:
+                           allow_unreachable: bool, accumulate_grad: bool) -> Any:
         """torch.autograd.graph._engine_run_backward."""
         roots = []
         for i, (t, g) in enumerate(zip(tensors, gradients, strict=True)):
@@ -187,12 +186,12 @@ class Engine:
         self._task = self._tasks
         try:
             with torch.set_grad_enabled(create):
-                caught = self._run(roots, keep, wanted, accumulates)
+                caught = self._run(roots, keep, wanted, accumulate_grad)
         finally:
             self._task = outer
-        if accumulates or wanted is None:
+        if accumulate_grad or wanted is None:
             return ()
-        if not allow_unused and any(e not in caught for e in wanted):
+        if not allow_unreachable and any(e not in caught for e in wanted):
             raise Error("one of the differentiated tensors is not used in the graph: allow_unused=True of "
                         "torch.autograd.grad() gives None for it", "cannot-measure")
         return tuple(caught.get(e) for e in wanted)

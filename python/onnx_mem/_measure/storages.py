@@ -139,7 +139,8 @@ class StorageTracker(TorchDispatchMode):
         if is_composite(func):
             with self:
                 return func.decompose(*args, **(kwargs or {}))
-        if self.phase == "backward" and (there := in_place_of(func, self._node_name)) and self._is_of_this_node(args[0]):
+        there = in_place_of(func, self._node_name) if self.phase == "backward" else None
+        if there is not None and self._is_of_this_node(args[0]):
             func = there
         self.op = str(func).removeprefix("aten.")
         if self.phase == "setup":                  # tables that are attributes and no buffers

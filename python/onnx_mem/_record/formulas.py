@@ -1,8 +1,8 @@
 """What the backward of an operator runs, noted beside the operator as that of an autograd.Function is.
 
-For operators that the program has no rule for. Each is called again on tensors of its own, with autograd; what its node
-saves is what the hook gets, and the node's formula runs at once on gradients without data. The tensors of the model have
-no part in it, so that their lives are what they were.
+For operators that the program has no rule for. Each is called again on tensors of its own, with autograd; what its
+node saves is what the hook gets, and the node's formula runs at once on gradients without data. The tensors of the
+model have no part in it, so that their lives are what they were.
 """
 from __future__ import annotations
 

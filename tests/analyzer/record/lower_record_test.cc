@@ -242,6 +242,47 @@ TEST(LowerRecord, SaysWhatIsAssumed) {
   EXPECT_EQ(lowered.diagnostics[0].code, Code::kAssumedOp);
 }
 
+// Of an operator without a rule the line says all that there is to say, where autograd makes no node of it.
+TEST(LowerRecord, TakesWhatALineSaysWhereThereIsNoNode) {
+  const Lowered lowered = LowerLines(
+      "%0 input x f32[B,8]\ngrad off\n%1 f32[B,8]/[1,2], %2 i32[B] = my::op %0 3\n%3 f32[4]/[2] ^%1 = my::view %1\n"
+      "%1 = my::write_ %1 %2 drop %2\n%1 = atan2_ %1 %0\ngrad on\nreturn %1 %3\n");
+  EXPECT_TRUE(lowered.diagnostics.empty());
+  EXPECT_EQ(DumpGraph(lowered.graph),
+            "input x float32 2x8\n"
+            "my::op:5 = without_gradient() -> %1 float32 2x8, %2 int32 2\n"
+            "my::view:6 = as_strided(%1) -> %3 float32 4\n"
+            "my::write_:7 = overwrite(%1) -> %1.2 float32 2x8\n"
+            "atan2_:8 = overwrite(%1.2) -> %1.3 float32 2x8\n"
+            "outputs %1.3 %3\n");
+  EXPECT_EQ(IntsAttribute(lowered.graph.nodes[NodeId(0)], "strides"), (std::vector<int64_t>{1, 2}));
+}
+
+// A record has the formula of such an operator, as that of a Function: nothing of it is assumed.
+TEST(LowerRecord, KnowsTheFormulaOfAnOperator) {
+  const Lowered lowered = LowerLines(
+      "%0 param w f32[8]\n%1 input x f32[B,8]\n%2 f32[B,8] = mul.Tensor %1 %0\nfunction operator.my::op\n"
+      "  %3 f32[B,8] = my::op %2 drop %2\nendfunction %3\nbackward %4 f32[B,8] of %3\n"
+      "  %5 f32[B,8] = my::formula %4 %3\nendbackward %5 to %2\nreturn %3\n");
+  EXPECT_TRUE(lowered.diagnostics.empty());
+  ASSERT_EQ(lowered.functions.size(), 1u);
+  EXPECT_EQ(lowered.functions[0].backward.front().op.str(), "without_gradient");
+  const absl::StatusOr<Enacted> enacted = EnactLowered(lowered, {});
+  ASSERT_TRUE(enacted.ok()) << enacted.status();
+  constexpr int64_t kRow = 8 * 4, kTensor = 2 * kRow, kScalar = 4;
+  EXPECT_EQ(ComputeTimeline(enacted->program).peak_bytes, kRow + 4 * kTensor + 2 * kScalar)
+      << "w, x, what is saved, its gradient and what the formula makes, and the loss with its gradient";
+}
+
+TEST(LowerRecord, ReadsComplexNumbers) {
+  const Lowered lowered = LowerLines("%0 input x c64[B]\n%1 c64[B] = mul.Scalar %0 0.5-1e-05j\nreturn %1\n");
+  EXPECT_EQ(lowered.graph.nodes[NodeId(0)].op.str(), "mul_scalar");
+  EXPECT_FALSE(record::ParseRecord(absl::StrCat(kHead,
+                                                "%0 input x c64[B]\n%1 c64[B] = mul.Scalar %0 bj\nreturn %1\n"
+                                                "tree 1\n"))
+                   .ok());
+}
+
 TEST(LowerRecord, JoinsLinearLayersUnderAutocast) {
   onnx_mem::Run run;
   run.autocast = DType::kBFloat16;
