@@ -237,7 +237,7 @@ std::span<const OpRow> SelectOps() {
       {"sort", EnactOrder},
       {"topk", EnactOrder},
       {"unique", EnactFound},
-      {"without_gradient", EnactFound},
+      {"without_gradient", EnactFound, 0},
   });
   return kRows;
 }

@@ -250,11 +250,11 @@ TEST(LowerRecord, TakesWhatALineSaysWhereThereIsNoNode) {
   EXPECT_TRUE(lowered.diagnostics.empty());
   EXPECT_EQ(DumpGraph(lowered.graph),
             "input x float32 2x8\n"
-            "my::op:5 = without_gradient() -> %1 float32 2x8, %2 int32 2\n"
-            "my::view:6 = as_strided(%1) -> %3 float32 4\n"
-            "my::write_:7 = overwrite(%1) -> %1.2 float32 2x8\n"
-            "atan2_:8 = overwrite(%1.2) -> %1.3 float32 2x8\n"
-            "outputs %1.3 %3\n");
+            "my::op:6 = without_gradient() -> %1 float32 2x8, %2 int32 2\n"
+            "my::view:7 = as_strided(%1) -> %3 float32 4\n"
+            "my::write_:8 = overwrite(%1) -> %1.2 float32 2x8\n"
+            "atan2_:9 = overwrite(%1.2) -> %1.3 float32 2x8\n"
+            "outputs %1.3, %3\n");
   EXPECT_EQ(IntsAttribute(lowered.graph.nodes[NodeId(0)], "strides"), (std::vector<int64_t>{1, 2}));
 }
 
@@ -267,11 +267,15 @@ TEST(LowerRecord, KnowsTheFormulaOfAnOperator) {
   EXPECT_TRUE(lowered.diagnostics.empty());
   ASSERT_EQ(lowered.functions.size(), 1u);
   EXPECT_EQ(lowered.functions[0].backward.front().op.str(), "without_gradient");
-  const absl::StatusOr<Enacted> enacted = EnactLowered(lowered, {});
+  onnx_mem::Run run;
+  run.loss = LossKind::kSum;
+  const absl::StatusOr<Enacted> enacted = EnactLowered(lowered, run);
   ASSERT_TRUE(enacted.ok()) << enacted.status();
   constexpr int64_t kRow = 8 * 4, kTensor = 2 * kRow, kScalar = 4;
-  EXPECT_EQ(ComputeTimeline(enacted->program).peak_bytes, kRow + 4 * kTensor + 2 * kScalar)
-      << "w, x, what is saved, its gradient and what the formula makes, and the loss with its gradient";
+  EXPECT_EQ(ComputeTimeline(enacted->program).peak_bytes, 2 * kRow + 4 * kTensor + 2 * kScalar)
+      << "w and its gradient; x, the result that the caller holds, what the formula makes, its product with x; the "
+         "loss "
+         "with its gradient";
 }
 
 TEST(LowerRecord, ReadsComplexNumbers) {
