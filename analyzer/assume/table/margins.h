@@ -12,9 +12,9 @@
 // held in 87.7, 95.4, 96.7, 96.0, 91.2 and 97.2 % of the cases, with -1 to +6 % in the fourth and fifth and -2 to +7 %
 // in the sixth. With -4 to +7 %, 96.2 % of the fifth's and 99.5 % of the sixth's were, at a median width of 11 %: a
 // peak is less than expected where a weight is frozen by a line that no file shows. Inferences were held in 94.9, 88.7,
-// 92.1 and 82.3 % of four sets, 556 cases, with 1 to 6 %: of the 57 that were not, 7 have no figure, 28 were at most 7 %
-// above the range or 1.2 % below it, and 22 farther, each model for a cause of its own. With -3 to +10 %, 90.8 % of the
-// fifth set's and all of the sixth's were.
+// 92.1 and 82.3 % of four sets, 556 cases, with 1 to 6 %: of the 57 that were not, 7 have no figure, 28 were at most 7
+// % above the range or 1.2 % below it, and 22 farther, each model for a cause of its own. With -3 to +10 %, 90.8 % of
+// the fifth set's and all of the sixth's were.
 #ifndef ONNX_MEM_ANALYZER_ASSUME_TABLE_MARGINS_H_
 #define ONNX_MEM_ANALYZER_ASSUME_TABLE_MARGINS_H_
 
