@@ -73,6 +73,7 @@ constexpr auto kGroups = std::to_array<GroupRow>({
     {"pixel_unshuffle", "pixel_unshuffle", GroupKind::kUnary},
     {"remainder", "remainder_scalar", GroupKind::kUnary},
     {"repeat", "repeat", GroupKind::kUnary},
+    {"repeat_interleave", "repeat", GroupKind::kUnary},
     {"rms_norm", "rms_norm", GroupKind::kNorm},
     {"roll", "roll", GroupKind::kUnary},
     {"rsqrt", "rsqrt", GroupKind::kUnary},

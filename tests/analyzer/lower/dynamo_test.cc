@@ -392,6 +392,27 @@ TEST(Dynamo, AnIndexOfNumbersIsKept) {
   EXPECT_NE(text.find("index(x, "), std::string::npos) << text;
 }
 
+// table.repeat_interleave(2, 0) of one row copies it (aten/src/ATen/native/Repeat.cpp: clone), though its reshape could
+// be a view.
+TEST(Dynamo, ARepeatedRowIsCopied) {
+  const std::string text = LowerText(R"(
+    input x float32 2x3x4
+    weight table float32 1x3x4
+    const one int64 1 = 1
+    const sizes int64 4 = 1 2 3 4
+    const flat int64 3 = 2 3 4
+    node_Unsqueeze = Unsqueeze(table, one) -> val_1 float32 1x1x3x4
+    @ namespace : Net/repeat_interleave: aten.repeat_interleave.self_int
+    node_Expand = Expand(val_1, sizes) -> val_2 float32 1x2x3x4
+    @ namespace : Net/repeat_interleave: aten.repeat_interleave.self_int
+    node_Reshape = Reshape(val_2, flat) -> repeat_interleave float32 2x3x4
+    @ namespace : Net/repeat_interleave: aten.repeat_interleave.self_int
+    node_add = Add(x, repeat_interleave) -> y float32 2x3x4
+    output y
+  )");
+  EXPECT_TRUE(Has(text, "repeat(table) -> repeat_interleave\n")) << text;
+}
+
 // torch.std(x, 1) over frames: one operator along that axis, not along the last one as well.
 std::string LoweredDeviation(const std::string& mean) {
   return LowerText(absl::StrCat(R"(
