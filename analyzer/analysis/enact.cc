@@ -37,12 +37,13 @@ bool NormalizesBatches(const FrameworkGraph& graph) {
   return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const auto& node) { return NormalizesBatch(node.op); });
 }
 
-// Floating outputs that the loss is computed on.
+// Floating outputs that the loss is computed on. A policy returns a parameter as it is: the logarithm of its deviations.
 TensorIds LossOutputs(const Lowered& lowered) {
   TensorIds outputs;
   for (TensorId id : lowered.graph.outputs) {
-    const bool activation = lowered.kinds[id] == TensorKind::kActivation;
-    if (activation && IsFloating(lowered.graph.tensors[id].dtype)) outputs.push_back(id);
+    const TensorKind kind = lowered.kinds[id];
+    const bool learns = kind == TensorKind::kActivation || kind == TensorKind::kParameter;
+    if (learns && IsFloating(lowered.graph.tensors[id].dtype)) outputs.push_back(id);
   }
   return eager::WithHistory(lowered.graph, outputs);
 }

@@ -79,6 +79,23 @@ TEST(LossOfTokens, PositionsAreNoTokens) {
 }
 
 // The choice is the one that could be requested: no byte differs.
+int64_t GradientBytes(std::string_view returned) {
+  const std::string text = absl::StrCat("m (float[2,16] x) => (float[2,8] y", std::string(returned), R"()
+      <float[16,8] w = ["location": "none"], float[8] log_std = ["location": "none"]> { y = MatMul(x, w) })");
+  const absl::StatusOr<Enacted> enacted = Enact(ParseGraph(text), Run());
+  int64_t bytes = 0;
+  if (!enacted.ok()) return bytes;
+  for (const Buffer& buffer : enacted->program.buffers) {
+    bytes += buffer.category == Category::kGradients ? buffer.bytes : 0;
+  }
+  return bytes;
+}
+
+// A policy returns the logarithms of its deviations as they are: they have a gradient, of the loss of that output.
+TEST(LossOfOutputs, AParameterThatIsReturnedLearns) {
+  EXPECT_EQ(GradientBytes(", float[8] log_std"), GradientBytes("") + 32);
+}
+
 TEST(LossOfTokens, IsWhatTheOptionGives) {
   const std::string text = Language("100", R"(, float[32,100] head = ["location": "none"])", "y = MatMul(h, head)");
   onnx_mem::Run requested;
