@@ -58,15 +58,13 @@ bool IsFed(const FrameworkGraph& graph, TensorId id) {
   return false;
 }
 
-// Rows of the largest table that fed integers are looked up in: kinds of segments and positions are fewer. 0: none.
-int64_t Vocabulary(const FrameworkGraph& graph) {
-  int64_t rows = 0;
-  for (const FrameworkNode& node : graph.nodes) {
-    if (node.op != "embedding" || node.inputs.size() < 2 || !node.inputs[0].valid()) continue;
+// Whether fed integers are looked up in a table of so many rows. A translator has a table for each of its languages.
+bool IsVocabulary(const FrameworkGraph& graph, int64_t rows) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const FrameworkNode& node) {
+    if (node.op != "embedding" || node.inputs.size() < 2 || !node.inputs[0].valid()) return false;
     const Dims& table = graph.tensors[node.inputs[0]].shape.dims;
-    if (!table.empty() && table[0] > rows && IsFed(graph, node.inputs[1])) rows = table[0];
-  }
-  return rows;
+    return !table.empty() && table[0] == rows && IsFed(graph, node.inputs[1]);
+  });
 }
 
 // The result of detach(), or of what ran under no_grad(), whatever views were taken of it.
@@ -92,7 +90,7 @@ int64_t TokensOfLoss(LossKind requested, const FrameworkGraph& graph, const Tens
   if (requested != LossKind::kAuto || outputs.empty()) return 0;
   const Dims& dims = graph.tensors[outputs.front()].shape.dims;
   if (dims.size() != 3 || !IsMadeByLinear(graph, outputs.front())) return 0;
-  return Vocabulary(graph) == dims[2] ? dims[2] : 0;
+  return IsVocabulary(graph, dims[2]) ? dims[2] : 0;
 }
 
 LossKind ResolveLoss(LossKind requested, const FrameworkGraph& graph, const TensorIds& outputs) {

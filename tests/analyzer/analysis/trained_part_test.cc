@@ -69,6 +69,15 @@ TEST(LossOfTokens, SignalsOfConvolutionsStay) {
             "mean");
 }
 
+// A translator reads one language and writes another, of fewer words.
+TEST(LossOfTokens, ATableOfTheOtherLanguageIsOne) {
+  EXPECT_EQ(LossOf(R"(m (int64[2,16] source, int64[2,16] target) => (float[2,16,60] y)
+      <float[100,32] s = ["location": "none"], float[60,32] t = ["location": "none"],
+       float[32,60] head = ["location": "none"]>
+      { a = Gather(s, source)  b = Gather(t, target)  h = Add(a, b)  y = MatMul(h, head) })"),
+            "cross-entropy, loss over 60 tokens");
+}
+
 // Positions are looked up too, by numbers that nobody feeds.
 TEST(LossOfTokens, PositionsAreNoTokens) {
   EXPECT_EQ(LossOf(R"(m (int64[2,16] ids) => (float[2,16,16] y)
