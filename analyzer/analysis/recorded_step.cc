@@ -62,7 +62,8 @@ absl::StatusOr<MemoryProgram> ProgramOf(const record::CountedStep& step, const r
                          .end = StepId(storage.end),
                          .kept_by = {},
                          .dims = {},
-                         .module = storage.module});
+                         .module = storage.module,
+                         .on_cpu = storage.on_cpu});
   }
   RETURN_IF_ERROR(VerifyProgram(program));
   return program;

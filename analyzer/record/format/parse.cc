@@ -119,7 +119,8 @@ class Reader {
     budget_.StartProgram();
   }
 
-  // "op PHASE NAME [MODULE]" or "live CATEGORY BYTES BEGIN END [MODULE or - [NAME]]", behind all operators.
+  // "op PHASE NAME [MODULE]" or "live CATEGORY BYTES BEGIN END [MODULE or - [NAME]]", behind all operators; "cpu" for
+  // "live" where it is on the CPU.
   void ReadStep(Cursor& c) {
     if (c.Take("op ") && step_->storages.empty()) {
       CountedStep::Operator& op = step_->operators.emplace_back();
@@ -129,8 +130,10 @@ class Reader {
       budget_.Count(Line{.name = op.name + op.module});
       return;
     }
-    c.Expect("live ");
+    const bool on_cpu = c.Take("cpu ");
+    if (!on_cpu) c.Expect("live ");
     CountedStep::Storage& storage = step_->storages.emplace_back();
+    storage.on_cpu = on_cpu;
     storage.category = NextWord(c);
     storage.bytes = c.ReadSize(" ");
     c.Expect(" ");

@@ -102,6 +102,7 @@ struct CountedStep {
     int32_t end = 0;    // one past the last at which it is alive
     std::string module = {};
     std::string name = {};
+    bool on_cpu = false;  // counted, but none of the device's allocator: how often an optimizer has stepped
   };
   std::vector<Operator> operators = {};
   std::vector<Storage> storages = {};  // in order of allocation

@@ -131,9 +131,9 @@ void AppendStep(std::string_view call, const CountedStep& step, std::string& tex
     absl::StrAppend(&text, "op ", op.phase, " ", op.name, op.module.empty() ? "" : " ", op.module, "\n");
   }
   for (const CountedStep::Storage& storage : step.storages) {
-    absl::StrAppend(&text, "live ", storage.category, " ", ToText(storage.bytes), " ", storage.begin, " ", storage.end,
-                    " ", storage.module.empty() ? "-" : WordOfName(storage.module), storage.name.empty() ? "" : " ",
-                    storage.name);
+    absl::StrAppend(&text, storage.on_cpu ? "cpu " : "live ", storage.category, " ", ToText(storage.bytes), " ",
+                    storage.begin, " ", storage.end, " ", storage.module.empty() ? "-" : WordOfName(storage.module),
+                    storage.name.empty() ? "" : " ", storage.name);
     text += "\n";
   }
 }

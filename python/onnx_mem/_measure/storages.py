@@ -51,7 +51,7 @@ def _padded(grad: Any) -> Any:
 
 
 class _Seen:
-    __slots__ = ("bytes", "op", "phase", "step", "category", "saved", "node", "counted")
+    __slots__ = ("bytes", "op", "phase", "step", "category", "saved", "node", "counted", "on_cpu")
 
 
 class StorageTracker(TorchDispatchMode):
@@ -94,7 +94,8 @@ class StorageTracker(TorchDispatchMode):
             s = _Seen()
             s.bytes, s.op, s.phase, s.step, s.category, s.saved = size, self.op, self.phase, self.step, category, False
             s.node = self._node if self.phase == "backward" else None
-            s.counted = t.device.type != "cpu" or self.phase == "optimizer"
+            s.on_cpu = t.device.type == "cpu"
+            s.counted = not s.on_cpu or self.phase == "optimizer"
             self.seen.append(s)
             self._number[key] = number
             weakref.finalize(storage, self._dead, key, number).atexit = False

@@ -85,7 +85,7 @@ def _call(tracker: LifeTracker, call: int) -> dict[str, Any]:
     lines = [dict(op=op.op.rsplit(".", 1)[0], phase=_PHASES.get(op.phase, op.phase), module=_word(op.module))
              for op in (tracker.ops[i] for i in kept)]
     return dict(lines=lines, storages=[
-        dict(category=tracker.category_of(n), bytes=s.bytes, begin=number[a], end=after[b - begin],
+        dict(category=tracker.category_of(n), bytes=s.bytes, begin=number[a], end=after[b - begin], on_cpu=s.on_cpu,
              module=_word(tracker.made_at[n][0]), name=_name(tracker, n)) for n, s, a, b in storages])
 
 

@@ -157,8 +157,8 @@ def _step_lines(step: Any) -> list[str]:
     for call, p in (("first", step["first"]), ("later", step)):
         lines.append(f"step {call} {step['parameters']}")
         lines += [" ".join(filter(None, ("op", x["phase"], x["op"], x["module"]))) for x in p["lines"]]
-        lines += [f"live {s['category']} {number(s['bytes'])} {s['begin']} {s['end']} {_word(s['module']) or '-'} "
-                  f"{s['name']}".rstrip() for s in p["storages"]]
+        lines += [f"{'cpu' if s['on_cpu'] else 'live'} {s['category']} {number(s['bytes'])} {s['begin']} {s['end']} "
+                  f"{_word(s['module']) or '-'} {s['name']}".rstrip() for s in p["storages"]]
     return lines
 
 
@@ -332,17 +332,17 @@ def _start_step(line: _Line, programs: Any) -> Any:
 
 
 def _of_step(line: _Line, p: Any) -> None:
-    """op PHASE NAME [MODULE], or live CATEGORY BYTES BEGIN END [MODULE or - [NAME]]."""
+    """op PHASE NAME [MODULE], or live (or cpu) CATEGORY BYTES BEGIN END [MODULE or - [NAME]]."""
     words = line.text.split(" ", 6)
     try:
         if words[0] == "op":
             p["lines"].append(dict(op=words[2], phase=words[1], module=" ".join(words[3:])))
-        elif words[0] == "live":
+        elif words[0] in ("live", "cpu"):
             module, name = [*words[5:], "", ""][:2]
             p["storages"].append(dict(category=words[1], bytes=_size(words[2]), begin=int(words[3]),
-                                      end=int(words[4]), module="" if module == "-" else _name(module), name=name))
+                                      end=int(words[4]), on_cpu=words[0] == "cpu", module="" if module == "-" else _name(module), name=name))
         else:
-            line.fail("'op' or 'live'")
+            line.fail("'op', 'live' or 'cpu'")
     except (ValueError, IndexError):
         line.fail("an operator or a storage")
 

@@ -78,7 +78,7 @@ TEST(Text, ReadsAStep) {
   const std::string first = "step first 32\nop forward mm fc\nlive parameters 128 0 1 - fc.weight\n";
   const std::string later =
       "step later 32\nop forward mm fc\nop optimizer _foreach_add_\nlive parameters 128 0 2 - fc.weight\n"
-      "live transient_activations 16B+4 0 1 fc mm (train.py:3)\n";
+      "live transient_activations 16B+4 0 1 fc mm (train.py:3)\ncpu optimizer_state 4 0 2 - step\n";
   const absl::StatusOr<Record> record = ParseRecord(start + first + later);
   ASSERT_TRUE(record.ok()) << record.status();
   ASSERT_TRUE(record->later_call);
@@ -86,6 +86,8 @@ TEST(Text, ReadsAStep) {
   ASSERT_EQ(record->later_call->operators.size(), 2u);
   EXPECT_EQ(record->later_call->storages[1].name, "mm (train.py:3)");
   EXPECT_EQ(At(record->later_call->storages[1].bytes, {.batch = 2}), 36);
+  EXPECT_FALSE(record->later_call->storages[1].on_cpu);
+  EXPECT_TRUE(record->later_call->storages[2].on_cpu);
   EXPECT_EQ(ToText(*record), start + first + later);
   for (const std::string& refused :
        {start + first, start + later, start + first + first, start + first + later + "program eval\n",
