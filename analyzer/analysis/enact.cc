@@ -37,7 +37,8 @@ bool NormalizesBatches(const FrameworkGraph& graph) {
   return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const auto& node) { return NormalizesBatch(node.op); });
 }
 
-// Floating outputs that the loss is computed on. A policy returns a parameter as it is: the logarithm of its deviations.
+// Floating outputs that the loss is computed on. A policy returns a parameter as it is: the logarithm of its
+// deviations.
 TensorIds LossOutputs(const Lowered& lowered) {
   TensorIds outputs;
   for (TensorId id : lowered.graph.outputs) {
