@@ -339,8 +339,9 @@ def _of_step(line: _Line, p: Any) -> None:
             p["lines"].append(dict(op=words[2], phase=words[1], module=" ".join(words[3:])))
         elif words[0] in ("live", "cpu"):
             module, name = [*words[5:], "", ""][:2]
-            p["storages"].append(dict(category=words[1], bytes=_size(words[2]), begin=int(words[3]),
-                                      end=int(words[4]), on_cpu=words[0] == "cpu", module="" if module == "-" else _name(module), name=name))
+            p["storages"].append(dict(category=words[1], bytes=_size(words[2]), begin=int(words[3]), end=int(words[4]),
+                                      on_cpu=words[0] == "cpu", module="" if module == "-" else _name(module),
+                                      name=name))
         else:
             line.fail("'op', 'live' or 'cpu'")
     except (ValueError, IndexError):
