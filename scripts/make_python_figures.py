@@ -4,13 +4,12 @@
 usage: make_python_figures.py [--check]     --check: fails where the file is another, and writes it with
                                             ONNX_MEM_UPDATE_GOLDEN=1 alone
 """
-import os
-import pathlib
 import re
 import sys
 import textwrap
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from made_files import ROOT, write_or_check
+
 TABLE = ROOT / "include/onnx_mem/figures.inc"
 MADE = ROOT / "python/onnx_mem/_figures.py"
 
@@ -61,13 +60,7 @@ def class_text(name: str, part: str, words: str) -> str:
 
 def main() -> int:
     text = HEAD + "\n".join(class_text(*row) for row in CLASSES) + "\n"
-    if "--check" not in sys.argv[1:] or os.environ.get("ONNX_MEM_UPDATE_GOLDEN"):
-        MADE.write_text(text)
-    if MADE.read_text() == text:
-        return 0
-    print(f"{MADE.relative_to(ROOT)} is not what {TABLE.relative_to(ROOT)} says: "
-          f"run scripts/{pathlib.Path(__file__).name}")
-    return 1
+    return write_or_check(MADE, text, str(TABLE.relative_to(ROOT)))
 
 
 if __name__ == "__main__":

@@ -6,13 +6,12 @@ for complex numbers: what moves elements, and the families of complex numbers.
 usage: make_python_rules.py [--check]     --check: fails where the file is another, and writes it with
                                           ONNX_MEM_UPDATE_GOLDEN=1 alone
 """
-import os
-import pathlib
 import re
 import sys
 import textwrap
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from made_files import ROOT, write_or_check
+
 ROWS, FACTS = ROOT / "analyzer/record/aten/rows.inc", ROOT / "analyzer/ops/ops.inc"
 LISTS = ROOT / "analyzer/record/aten/table.cc"
 MADE = ROOT / "python/onnx_mem/_record/ruled.py"
@@ -42,13 +41,7 @@ def words(chosen: list[str]) -> str:
 
 def main() -> int:
     text = HEAD + words(names()) + '\nRULED_OF_COMPLEX = frozenset("""\n' + words(names(COMPLEX))
-    if "--check" not in sys.argv[1:] or os.environ.get("ONNX_MEM_UPDATE_GOLDEN"):
-        MADE.write_text(text)
-    if MADE.exists() and MADE.read_text() == text:
-        return 0
-    print(f"{MADE.relative_to(ROOT)} is not what {ROWS.relative_to(ROOT)} says: "
-          f"run scripts/{pathlib.Path(__file__).name}")
-    return 1
+    return write_or_check(MADE, text, str(ROWS.relative_to(ROOT)))
 
 
 if __name__ == "__main__":

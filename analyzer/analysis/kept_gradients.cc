@@ -23,7 +23,7 @@ void TakeOver(const std::vector<KeptGradient>& gradients, eager::Machine& m, con
   for (const KeptGradient& gradient : gradients) {
     auto t = std::make_shared<eager::EagerTensor>();
     t->dims = gradient.dims;
-    t->strides = eager::ContiguousStrides(t->dims);
+    t->strides = ContiguousStrides(t->dims);
     t->dtype = gradient.dtype;
     t->storage =
         m.recorder().AllocateStatic(Category::kGradients, gradient.name, gradient.bytes, gradient.dims, gradient.dtype);

@@ -122,7 +122,6 @@ void FindListedAgain(const std::map<std::string, std::vector<ListedLayer>>& laye
 
 void EraseSecondNames(const ProgramSignature& signature, SignatureKind kind, const std::vector<ForeignRead>& reads,
                       std::vector<std::string>& unread) {
-  if (unread.empty()) return;
   std::vector<std::string> listed;
   for (const SignatureEntry& entry : signature.entries()) {
     if (entry.kind == kind) listed.push_back(entry.target);

@@ -1,6 +1,7 @@
 #include "analyzer/graph/shape.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -44,6 +45,16 @@ std::optional<int64_t> NumBytes(const Shape& shape, DType dtype) {
   if (bits == 0) return 0;
   const int64_t per_byte = 8 / bits;
   return *count / per_byte + (*count % per_byte != 0 ? 1 : 0);
+}
+
+int64_t SaturatedStep(int64_t step, int64_t size) {
+  return CheckedMul(step, std::max<int64_t>(size, 1)).value_or(std::numeric_limits<int64_t>::max());
+}
+
+Dims ContiguousStrides(const Dims& dims) {
+  Dims strides(dims.size(), 1);
+  for (size_t i = dims.size(); i-- > 1;) strides[i - 1] = SaturatedStep(strides[i], dims[i]);
+  return strides;
 }
 
 std::string ToString(const Shape& shape) {

@@ -43,6 +43,12 @@ std::optional<int64_t> NumElements(const Shape& shape);
 // Bytes of a dense tensor (4-bit types are packed two to a byte); nullopt as NumElements. Strings take 0.
 std::optional<int64_t> NumBytes(const Shape& shape, DType dtype);
 
+// `step` times `size`, of which 0 counts as 1; the largest number where that is beyond it, as an empty tensor's other
+// sizes may be.
+int64_t SaturatedStep(int64_t step, int64_t size);
+// In elements, row-major: the last dim's is 1.
+Dims ContiguousStrides(const Dims& dims);
+
 // "64x3x224x224"; "?" for an unknown dim, "scalar" for rank 0, "?" for unknown rank.
 std::string ToString(const Shape& shape);
 

@@ -1,7 +1,7 @@
 """Operators that the program has no rule for: a record notes what their backward runs."""
 import pytest
 import torch
-from torch import nn
+from between import Between
 
 import onnx_mem
 
@@ -45,38 +45,28 @@ CALLS = {
 }
 
 
-class Between(nn.Module):
-    def __init__(self, name):
-        super().__init__()
-        self.first, self.second, self.last = nn.Linear(64, 64), nn.Linear(64, 64), nn.Linear(64, 64)
-        self.name = name
-
-    def forward(self, x):
-        return self.last(CALLS[self.name](self.first(x), self.second(x)) * 1.5)
-
-
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_without_a_rule_takes_what_it_takes(program, name):
     x = torch.zeros(8, 64)
-    record = onnx_mem.record(Between(name), x)
+    record = onnx_mem.record(Between(CALLS[name]), x)
     said = onnx_mem.analyze(record, batch=512)
     assert not [each for each in said.diagnostics if "no memory rule" in each["message"]]
-    measured = onnx_mem.measure(Between(name), x, batch=512)
+    measured = onnx_mem.measure(Between(CALLS[name]), x, batch=512)
     assert (said.training.peak_bytes, said.training.first_step_peak_bytes, said.training.saved_activation_bytes) == (
         measured.peak_bytes, measured.first_step_peak_bytes, measured.saved_activation_bytes)
-    assert said.inference.peak_bytes == onnx_mem.measure(Between(name), x, batch=512, training=False).peak_bytes
+    assert said.inference.peak_bytes == onnx_mem.measure(Between(CALLS[name]), x, batch=512, training=False).peak_bytes
 
 
 @pytest.mark.parametrize("name", ["qr", "aminmax", "squares"])
 def test_the_record_runs_as_the_model_does(program, name):
     x = torch.zeros(6, 64)
-    replayed = onnx_mem.verify(onnx_mem.record(Between(name), x), Between(name), x, batch=24)
+    replayed = onnx_mem.verify(onnx_mem.record(Between(CALLS[name]), x), Between(CALLS[name]), x, batch=24)
     assert replayed.replay_is_the_model, str(replayed)
 
 
 def test_a_result_that_nothing_differentiates_gives_no_gradient(program):
     """Of a decomposition of which one factor alone is read, the formula runs without a gradient of the other."""
-    text = onnx_mem.record(Between("qr"), torch.zeros(8, 64)).text()
+    text = onnx_mem.record(Between(CALLS["qr"]), torch.zeros(8, 64)).text()
     opened = next(line for line in text.splitlines() if line.strip().startswith("backward "))
     assert "function operator.linalg_qr" in text
     assert opened.count(" of ") == 1
@@ -85,4 +75,5 @@ def test_a_result_that_nothing_differentiates_gives_no_gradient(program):
 def test_forward_is_as_without_formulas(program):
     """The second call of the operator has no part in the model: no name of it lives longer."""
     x = torch.zeros(8, 64)
-    assert onnx_mem.verify(onnx_mem.record(Between("qr"), x), Between("qr"), x, batch=24, training=False).same
+    model = Between(CALLS["qr"])
+    assert onnx_mem.verify(onnx_mem.record(model, x), model, x, batch=24, training=False).same

@@ -22,12 +22,6 @@ int64_t SaturatedProduct(std::span<const int64_t> factors) {
   return beyond ? std::numeric_limits<int64_t>::max() : product;
 }
 
-// Of a stride, which an empty tensor's other sizes may take beyond all numbers.
-int64_t SaturatedStep(int64_t step, int64_t size) {
-  int64_t next = 0;
-  return __builtin_mul_overflow(step, std::max<int64_t>(size, 1), &next) ? std::numeric_limits<int64_t>::max() : next;
-}
-
 // Dense strides when memory order is perm[0] (slowest) ... perm[n-1] (fastest).
 Dims StridesInOrder(const Dims& dims, std::span<const int> perm) {
   Dims strides(dims.size(), 1);
@@ -100,12 +94,6 @@ int64_t TotalBytes(std::span<const TensorRef> tensors) {
     if (t != nullptr) bytes += DenseBytes(t->dims, t->dtype);
   }
   return bytes;
-}
-
-Dims ContiguousStrides(const Dims& dims) {
-  Dims strides(dims.size(), 1);
-  for (size_t i = dims.size(); i-- > 1;) strides[i - 1] = SaturatedStep(strides[i], dims[i]);
-  return strides;
 }
 
 Dims ChannelsLastStrides(const Dims& dims) {

@@ -88,7 +88,6 @@ int64_t Saturated(std::initializer_list<int64_t> factors);
 // Of all elements of all tensors, null ones skipped: what an operator that reads them moves.
 int64_t TotalBytes(std::span<const TensorRef> tensors);
 
-Dims ContiguousStrides(const Dims& dims);
 Dims ChannelsLastStrides(const Dims& dims);  // NHWC or NDHWC; rank 4 or 5
 bool IsContiguous(const EagerTensor& t);
 bool IsNonOverlappingAndDense(const EagerTensor& t);

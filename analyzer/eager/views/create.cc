@@ -13,11 +13,9 @@ void EnactFactory(Machine& m, const Call& call, Outputs& out) {
   const std::vector<int64_t> strides = IntsAttribute(call.node, "strides");  // of the first result, where not row-major
   for (size_t i = 0; i < out.size(); ++i) {
     if (!call.node.outputs[i].valid()) continue;
-    const Dims& dims = call.output_dims(i);
-    const bool laid_out = i == 0 && strides.size() == dims.size();
     const bool like = IntAttribute(call.node, "like_input", 0) != 0 && call.input(0) != nullptr;
-    out[i] = m.Allocate(dims, like ? call.input(0)->dtype : call.output(i).dtype,
-                        laid_out ? Dims(strides.begin(), strides.end()) : ContiguousStrides(dims));
+    out[i] = m.Allocate(call.output_dims(i), like ? call.input(0)->dtype : call.output(i).dtype,
+                        i == 0 ? Dims(strides.begin(), strides.end()) : Dims());
   }
 }
 

@@ -180,16 +180,14 @@ void EnactOrder(Machine& m, const Call& call, Outputs& out) {
   node.Formula([dims = x->dims](Backward& b) { ScatterIntoZeros(b, dims, "scatter_"); });
 }
 
-// nonzero, unique, searchsorted and their like: new tensors without gradient. {strides, strides1, ...}: of each.
+// nonzero, unique, searchsorted and their like: new tensors without gradient. {strides, strides1, ...}: of each
+// that is not row-major.
 void EnactFound(Machine& m, const Call& call, Outputs& out) {
   m.BeginStep(call.node.op);
   for (size_t i = 0; i < out.size(); ++i) {
     if (!call.node.outputs[i].valid()) continue;
-    const Dims& dims = call.output_dims(i);
     const std::vector<int64_t> strides = IntsAttribute(call.node, i == 0 ? "strides" : absl::StrCat("strides", i));
-    const bool laid_out = strides.size() == dims.size() && !dims.empty();
-    out[i] = m.Allocate(dims, call.output(i).dtype,
-                        laid_out ? Dims(strides.begin(), strides.end()) : ContiguousStrides(dims));
+    out[i] = m.Allocate(call.output_dims(i), call.output(i).dtype, Dims(strides.begin(), strides.end()));
   }
 }
 

@@ -268,7 +268,7 @@ class Finder {
           present_.contains(entry.target) || known.contains(entry.target) || copies_.contains(entry.target);
       if (entry.kind == kind && !is_known) unknown.push_back(entry.target);
     }
-    EraseSecondNames(graph_.signature, kind, ForeignReads(), unknown);
+    if (!unknown.empty()) EraseSecondNames(graph_.signature, kind, ForeignReads(), unknown);
     return unknown;
   }
 

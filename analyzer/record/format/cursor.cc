@@ -56,6 +56,17 @@ std::string ReadString(Cursor& c) {
   return std::string(rest.substr(0, end + 1));
 }
 
+// "2j", "-1e-05+2j": as Python writes one. A sign behind an "e" is the exponent's.
+bool IsComplexNumber(std::string_view word) {
+  if (!word.ends_with('j')) return false;
+  word.remove_suffix(1);
+  double part = 0;
+  size_t sign = word.find_last_of("+-");
+  if (sign != word.npos && sign > 0 && word[sign - 1] == 'e') sign = word.find_last_of("+-", sign - 1);
+  if (sign == word.npos || sign == 0) return absl::SimpleAtod(ViewOf(word), &part);
+  return absl::SimpleAtod(ViewOf(word.substr(0, sign)), &part) && absl::SimpleAtod(ViewOf(word.substr(sign)), &part);
+}
+
 }  // namespace
 
 void Cursor::Fail(std::string_view expected) {
@@ -141,8 +152,7 @@ Argument ReadArgument(Cursor& c, size_t depth) {
   }
   if (const std::optional<Size> size = ParseSize(word)) return {.kind = Argument::Kind::kSize, .size = *size};
   Argument number{.kind = Argument::Kind::kFloat, .text = std::string(word)};
-  const bool is_complex = word.ends_with('j') && word.find_first_not_of("0123456789.+-einfaj") == word.npos;
-  if (!is_complex && !absl::SimpleAtod(ViewOf(word), &number.number)) c.Fail("an argument");
+  if (!IsComplexNumber(word) && !absl::SimpleAtod(ViewOf(word), &number.number)) c.Fail("an argument");
   return number;
 }
 

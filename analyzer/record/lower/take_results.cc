@@ -10,16 +10,6 @@
 namespace onnx_mem::record {
 namespace {
 
-std::vector<int64_t> RowMajor(const Dims& dims) {
-  std::vector<int64_t> strides(dims.size());
-  int64_t step = 1;
-  for (size_t i = dims.size(); i-- > 0;) {
-    strides[i] = step;
-    step *= std::max<int64_t>(dims[i], 1);
-  }
-  return strides;
-}
-
 void AddTensors(const Argument& argument, ValueTensors& tensors, TensorIds& ids) {
   if (argument.kind == Argument::Kind::kValue && tensors[argument.value].valid()) {
     ids.push_back(tensors[argument.value]);
@@ -57,10 +47,10 @@ absl::Status TakeResults(const Line& line, ValueTensors& tensors, const Framewor
   if (is_view) node.inputs = {tensors[root]};
   for (size_t i = 0; i < line.values.size(); ++i) {
     if (!node.outputs[i].valid()) continue;
-    ASSIGN_OR_RETURN(const Dims strides, tensors.StridesOf(tensors.value(line.values[i]).type));
+    ASSIGN_OR_RETURN(Dims strides, tensors.StridesOf(tensors.value(line.values[i]).type));
+    if (strides.empty()) strides = ContiguousStrides(graph.tensors[node.outputs[i]].shape.dims);
     node.attributes[i == 0 ? "strides" : absl::StrCat("strides", i)] =
-        strides.empty() ? RowMajor(graph.tensors[node.outputs[i]].shape.dims)
-                        : std::vector<int64_t>(strides.begin(), strides.end());
+        std::vector<int64_t>(strides.begin(), strides.end());
   }
   return absl::OkStatus();
 }

@@ -43,7 +43,7 @@ bool HasStrides(const eager::EagerTensor& t, const Dims& strides) {
 Dims StridesOf(const record::ValueType& type, int64_t batch) {
   Dims dims, strides;
   for (const record::Size& size : type.dims) dims.push_back(record::At(size, {.batch = batch}).value_or(-1));
-  if (!type.strides) return eager::ContiguousStrides(dims);
+  if (!type.strides) return ContiguousStrides(dims);
   for (const record::Size& size : *type.strides) strides.push_back(record::At(size, {.batch = batch}).value_or(-1));
   return strides;
 }

@@ -59,6 +59,17 @@ TEST(Text, ReadsEveryKindOfArgument) {
   EXPECT_EQ(ToText(*record), WithLines(lines));
 }
 
+TEST(Text, ComplexNumbersAreAsPythonWritesThem) {
+  for (const char* number : {"2j", "-0j", "1e-05j", "-1.5+2j", "1e-05-2e+20j", "nan+infj"}) {
+    const absl::StatusOr<Record> record =
+        ParseRecord(WithLines(absl::StrCat("%3 c64[B] = mul.Tensor %0 ", number, "\n")));
+    ASSERT_TRUE(record.ok()) << number << record.status();
+  }
+  for (const char* other : {"j", "efj", "1+j", "1--2j", "1e+j", "1+2", "2jj"}) {
+    EXPECT_FALSE(ParseRecord(WithLines(absl::StrCat("%3 c64[B] = mul.Tensor %0 ", other, "\n"))).ok()) << other;
+  }
+}
+
 TEST(Text, ReadsProgramsOfAPrecisionAndOfBatchOne) {
   const std::string more =
       "program train bf16\nreturn -\ntree 1\nprogram eval at 1\nreturn -\ntree 1\nprogram train at 1\nreturn -\ntree "
